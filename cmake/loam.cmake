@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler settings and the one function that turns a folder of src/ into a library and its test.
+
+set(LOAM_SANITIZE "" CACHE STRING "Comma-separated list for -fsanitize=")
+option(LOAM_FUZZ "Build the fuzzers (needs clang)" OFF)
+
+find_program(LOAM_CCACHE ccache)
+if(LOAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LOAM_CCACHE})
+endif()
+find_program(LOAM_MOLD mold)
+if(LOAM_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+                    -Woverloaded-virtual -Wconversion -Wno-sign-conversion -Werror
+                    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+if(LOAM_SANITIZE)
+  add_compile_options(-fsanitize=${LOAM_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LOAM_SANITIZE})
+endif()
+
+# loam_library(NAME LINK libs...): src/NAME/*.cc but the tests become loam_NAME, and
+# src/NAME/*_test.cc become the test program NAME_test.
+function(loam_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(loam_${name} STATIC ${sources})
+    target_include_directories(loam_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(loam_${name} PUBLIC ${ARG_LINK})
+    set(self loam_${name})
+  else()
+    add_library(loam_${name} INTERFACE)
+    target_include_directories(loam_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(loam_${name} INTERFACE ${ARG_LINK})
+    set(self loam_${name})
+  endif()
+  if(tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE ${self} GTest::gtest GTest::gmock GTest::gtest_main
+                                               rapidcheck)
+    add_test(NAME ${name}_test COMMAND ${name}_test)
+    set_tests_properties(${name}_test PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()

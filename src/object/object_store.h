@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace loam::object {
+
+inline constexpr std::size_t kMaxKeyBytes = 1024;  // as S3
+
+struct ObjectInfo {
+  std::string key;
+  std::int64_t size = 0;
+  std::string etag;  // opaque: compare it, never compute it
+  std::int64_t modified_ms = 0;  // wall time, for people and for grace periods of the sweeper
+};
+
+// A half-open range of bytes [offset, offset + length); length -1 means to the end.
+struct ByteRange {
+  std::int64_t offset = 0;
+  std::int64_t length = -1;
+};
+
+// Where a put reads from: fills `out`, returns 0 at the end. An error aborts the put and nothing
+// becomes visible.
+using Source = std::function<Result<std::size_t>(std::span<std::byte> out)>;
+Source source_from(std::string_view bytes);  // the bytes must outlive the put
+
+// What a get reads from. Blocks; one thread at a time. A body that ends early is an error
+// (kUnavailable), never a short object.
+class ObjectReader {
+ public:
+  virtual ~ObjectReader() = default;
+  virtual Result<std::size_t> read(std::span<std::byte> out) = 0;  // 0 at the end
+  virtual const ObjectInfo& info() const = 0;                      // of the whole object
+  virtual std::int64_t length() const = 0;                         // of the range
+};
+
+struct PutOptions {
+  std::int64_t length = -1;      // if known: a different count is kDataCorrupt, nothing visible
+  bool if_absent = false;        // kPreconditionFailed if the key exists
+  std::string if_match;          // kPreconditionFailed unless the key exists with this ETag
+};
+
+struct ListPage {
+  std::vector<ObjectInfo> objects;        // ascending by bytes of the key
+  std::vector<std::string> prefixes;      // with a delimiter: common prefixes, each ending in it
+  std::optional<std::string> next_after;  // pass as `after` for the next page; none at the end
+};
+struct ListOptions {
+  std::string after;        // keys greater than this one only
+  std::size_t limit = 1000; // 1 to 1000, objects and prefixes together
+  bool delimiter = false;   // group by '/' past the prefix
+};
+
+// The durable truth for bytes. All operations are idempotent and may be called from any thread.
+// A put is atomic: readers see the whole old or the whole new object; after success it survives a
+// power loss. Keys are 1 to 1024 bytes, anything but NUL; bad ones are kInvalidArgument.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+  virtual Result<ObjectInfo> put(const std::string& key, const Source& source,
+                                 const PutOptions& options) = 0;
+  virtual Result<std::unique_ptr<ObjectReader>> get(const std::string& key, ByteRange range,
+                                                    const std::string& if_match) = 0;
+  virtual Result<ObjectInfo> head(const std::string& key) = 0;
+  virtual Result<ListPage> list(const std::string& prefix, const ListOptions& options) = 0;
+  virtual Status remove(const std::string& key) = 0;  // a missing key is success
+  virtual Result<ObjectInfo> copy(const std::string& from, const std::string& to) = 0;
+  // "dir:/var/lib/loam/store"; for logs and status.
+  virtual std::string describe() const = 0;
+};
+
+// Conveniences over any store.
+Result<ObjectInfo> put_bytes(ObjectStore& store, const std::string& key, std::string_view bytes);
+Result<std::string> get_bytes(ObjectStore& store, const std::string& key, std::int64_t limit);
+// Calls `visit` for every object under the prefix, page by page.
+Status for_each_object(ObjectStore& store, const std::string& prefix,
+                       const std::function<Status(const ObjectInfo&)>& visit);
+
+Status check_key(std::string_view key);
+
+}  // namespace loam::object

@@ -20,7 +20,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
-                    -Woverloaded-virtual -Wconversion -Wno-sign-conversion -Werror
+                    -Woverloaded-virtual -Wconversion -Wno-sign-conversion
+                    -Wno-missing-field-initializers -Werror
                     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(LOAM_SANITIZE)
   add_compile_options(-fsanitize=${LOAM_SANITIZE} -fno-sanitize-recover=all)

@@ -37,7 +37,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_folder(path: Path, files: dict[str, bytes]) -> None:
-    """Creates the folder `path`, which must not exist yet, with these files; it appears under its name only when whole."""
+    """Creates the folder `path`, which must not exist yet, from these files; its name appears when all are whole."""
     temporary = path.with_name(f"{path.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:

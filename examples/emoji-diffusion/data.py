@@ -18,7 +18,7 @@ WORD = re.compile(r"[a-z0-9]+")
 
 
 class Tokenizer:
-    """Words to small integers. The vocabulary follows from the captions alone: most frequent first, ties by spelling."""
+    """Words to small integers. The vocabulary follows from the captions: most frequent first, ties by spelling."""
 
     def __init__(self, vocabulary: list[str]):
         self.vocabulary = vocabulary
@@ -68,7 +68,8 @@ class Dataset:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise Problem(f"the data set in {folder} cannot be read ({error}). {advice}") from error
         if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1:] != (32, 32, 3) or len(images) == 0:
-            raise Problem(f"{folder}/emoji-32.npz holds {images.dtype} {images.shape}, not uint8 N x 32 x 32 x 3. {advice}")
+            raise Problem(f"{folder}/emoji-32.npz holds {images.dtype} {images.shape}, not uint8 N x 32 x 32 x 3. "
+                          f"{advice}")
         if not isinstance(captions, list) or not all(isinstance(caption, str) for caption in captions):
             raise Problem(f"{folder}/captions.json is not a list of strings. {advice}")
         if len(captions) != len(images):

@@ -58,16 +58,22 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 
 }  // namespace loam
 
-// TRY(x) is the value of the Result x, or returns its error from the enclosing function.
-#define TRY(expression)                                                           \
-  __extension__({                                                                 \
-    auto try_result_ = (expression);                                              \
-    if (!try_result_) return ::tl::unexpected(std::move(try_result_).error());    \
-    std::move(*try_result_);                                                      \
+// The names are made unique so that one TRY may stand inside another's argument.
+#define LOAM_TRY_NAME2(counter) try_result_##counter
+#define LOAM_TRY_NAME(counter) LOAM_TRY_NAME2(counter)
+#define LOAM_TRY(name, expression)                                \
+  __extension__({                                                 \
+    auto name = (expression);                                     \
+    if (!name) return ::tl::unexpected(std::move(name).error());  \
+    std::move(*name);                                             \
   })
-// TRY_VOID(x) is the same for a Result that carries no value.
-#define TRY_VOID(expression)                                                   \
-  do {                                                                         \
-    auto try_result_ = (expression);                                           \
-    if (!try_result_) return ::tl::unexpected(std::move(try_result_).error()); \
+#define LOAM_TRY_VOID(name, expression)                           \
+  do {                                                            \
+    auto name = (expression);                                     \
+    if (!name) return ::tl::unexpected(std::move(name).error());  \
   } while (false)
+
+// TRY(x) is the value of the Result x, or returns its error from the enclosing function.
+#define TRY(...) LOAM_TRY(LOAM_TRY_NAME(__COUNTER__), (__VA_ARGS__))
+// TRY_VOID(x) is the same for a Result that carries no value.
+#define TRY_VOID(...) LOAM_TRY_VOID(LOAM_TRY_NAME(__COUNTER__), (__VA_ARGS__))

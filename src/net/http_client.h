@@ -29,7 +29,7 @@ struct ClientRequest {
   // For streams without end (SSE): asked about ten times a second; true aborts with kCanceled.
   std::function<bool()> canceled;
   std::chrono::milliseconds connect_timeout{5'000};
-  // No byte moved for this long: kDeadlineExceeded. 0 turns it off.
+  // No byte moved for this long, in either direction: kDeadlineExceeded. 0 turns it off.
   std::chrono::milliseconds stall_timeout{30'000};
   // The whole request. 0 turns it off.
   std::chrono::milliseconds deadline{60'000};

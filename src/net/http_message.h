@@ -23,13 +23,14 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> all_;
 };
 
-// A request as a handler sees it. `path` and the values of `params` are percent-decoded; `query`
-// too, in order of appearance.
+// A request as a handler sees it. `path` and the values of `params` are percent-decoded (none holds
+// a NUL byte); `query` too, in order of appearance, with '+' for a space as in forms.
 struct HttpRequest {
   std::string method;
   std::string target;  // as sent
   std::string path;
-  std::map<std::string, std::string> params;  // from the route's {names}; "{name...}" takes the rest
+  // From the route's {names}; "{name...}" takes the rest.
+  std::map<std::string, std::string> params;
   std::vector<std::pair<std::string, std::string>> query;
   Headers headers;
   std::string body;  // empty on routes that stream it

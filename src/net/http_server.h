@@ -46,8 +46,9 @@ class EventStream {
   virtual void close() = 0;
 };
 
-// Answers one request, exactly once, from any thread, now or later. If it is dropped unanswered the
-// client gets 500. Handlers that wait (long polls) keep it and hold no thread.
+// Answers one request, exactly once, from any thread, now or later: the first answer counts, a
+// later one is ignored. If it is dropped unanswered the client gets 500. Handlers that wait (long
+// polls) keep it and hold no thread. It may outlive its connection and its server.
 class Responder {
  public:
   virtual ~Responder() = default;
@@ -74,8 +75,10 @@ struct RouteOptions {
   std::int64_t max_body_bytes = 1 << 20;
 };
 
-// Paths are literal segments, "{name}" for one segment and "{name...}" for the rest (last only, may
-// hold slashes, may be empty). Routes are added before the server starts.
+// Paths are literal segments, "{name}" for one segment that is not empty and "{name...}" for the
+// rest (last only, may hold slashes, may be empty: "/a/{x...}" takes "/a", "/a/" and "/a/b/c").
+// Where several fit, a literal goes before a name and a name before the rest. Routes are added
+// before the server starts; a malformed or repeated one is a bug and fails a CHECK.
 class Router {
  public:
   Router();
@@ -102,17 +105,18 @@ struct HttpServerOptions {
   int transfer_threads = 16;
   std::int64_t max_header_bytes = 32 << 10;
   int max_connections = 20'000;
-  std::size_t max_queued_requests = 4'096;  // per lane; beyond it 503 with Retry-After
-  std::chrono::milliseconds idle_timeout{75'000};         // between requests
-  std::chrono::milliseconds request_timeout{30'000};      // for a header or a small body to arrive
-  std::chrono::milliseconds body_stall_timeout{30'000};   // no byte moved on a streamed body
+  std::size_t max_queued_requests = 4'096;               // per lane; beyond it 503 with Retry-After
+  std::chrono::milliseconds idle_timeout{75'000};        // between requests
+  std::chrono::milliseconds request_timeout{30'000};     // for a header or a small body to arrive
+  std::chrono::milliseconds body_stall_timeout{30'000};  // no byte moved on a streamed body
 };
 
 // HTTP/1.1 with keep-alive and pipelining of nothing: one request at a time per connection.
 // HEAD is answered from GET's handler without its body. "Expect: 100-continue" is honoured after
-// the route and its size bound have been checked. A body over the bound gets 413 without being read,
-// an unknown path 404, a known path with another method 405 with Allow, a bad request 400, each as
-// {"error","message","code"}.
+// the route and its size bound have been checked, on a streaming route when its handler first
+// reads. A body over the bound gets 413 without being read, an unknown path 404, a known path with
+// another method 405 with Allow, a bad request 400, a header over its bound 431, one that is late
+// 408, a full lane 503, each as {"error","message","code"}.
 class HttpServer {
  public:
   // Binds and starts; kUnavailable names the address that could not be bound.
@@ -121,12 +125,15 @@ class HttpServer {
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual int connections() const = 0;
-  // Stops accepting, lets requests in progress end for at most `grace`, then closes all. Idempotent.
+  // Stops accepting, lets requests in progress end for at most `grace`, then closes all.
+  // Idempotent.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 
 // {"error": <code name>, "message": …, "code": <HTTP status>} with the status that fits.
 HttpResponse error_response(const Error& error);
+// The same with a status of its own, for the few that no ErrorCode means (405, 408, 431).
+HttpResponse error_response(const Error& error, int status);
 HttpResponse json_response(int status, std::string body);
 
 }  // namespace loam::net

@@ -19,11 +19,12 @@ inline constexpr std::size_t kMaxKeyBytes = 1024;  // as S3
 struct ObjectInfo {
   std::string key;
   std::int64_t size = 0;
-  std::string etag;  // opaque: compare it, never compute it
+  std::string etag;              // opaque: compare it, never compute it
   std::int64_t modified_ms = 0;  // wall time, for people and for grace periods of the sweeper
 };
 
-// A half-open range of bytes [offset, offset + length); length -1 means to the end.
+// A half-open range of bytes [offset, offset + length); length -1 means to the end. A range that
+// begins past the end of the object is kInvalidArgument; one that ends past it is cut short.
 struct ByteRange {
   std::int64_t offset = 0;
   std::int64_t length = -1;
@@ -45,10 +46,12 @@ class ObjectReader {
 };
 
 struct PutOptions {
-  std::int64_t length = -1;      // if known: a different count is kDataCorrupt, nothing visible
-  bool if_absent = false;        // kPreconditionFailed if the key exists
-  std::string if_match;          // kPreconditionFailed unless the key exists with this ETag
+  std::int64_t length = -1;  // if known: a different count is kDataCorrupt, nothing visible
+  bool if_absent = false;    // kPreconditionFailed if the key exists; not with if_match
+  std::string if_match;      // kPreconditionFailed unless the key exists with this ETag
 };
+
+inline constexpr std::size_t kMaxListLimit = 1000;
 
 struct ListPage {
   std::vector<ObjectInfo> objects;        // ascending by bytes of the key
@@ -56,19 +59,22 @@ struct ListPage {
   std::optional<std::string> next_after;  // pass as `after` for the next page; none at the end
 };
 struct ListOptions {
-  std::string after;        // keys greater than this one only
-  std::size_t limit = 1000; // 1 to 1000, objects and prefixes together
-  bool delimiter = false;   // group by '/' past the prefix
+  std::string after;         // only keys, and with a delimiter only prefixes, greater than this
+  std::size_t limit = 1000;  // 1 to kMaxListLimit, objects and prefixes together
+  bool delimiter = false;    // group by '/' past the prefix
 };
 
 // The durable truth for bytes. All operations are idempotent and may be called from any thread.
 // A put is atomic: readers see the whole old or the whole new object; after success it survives a
-// power loss. Keys are 1 to 1024 bytes, anything but NUL; bad ones are kInvalidArgument.
+// power loss. Keys are 1 to 1024 bytes, anything but NUL; bad ones are kInvalidArgument. A missing
+// key is kNotFound, to get, head and copy's source.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
   virtual Result<ObjectInfo> put(const std::string& key, const Source& source,
                                  const PutOptions& options) = 0;
+  // An empty `if_match` takes any version; else kPreconditionFailed if the ETag is another. A
+  // reader goes on over the version that it opened, or fails: it never mixes two.
   virtual Result<std::unique_ptr<ObjectReader>> get(const std::string& key, ByteRange range,
                                                     const std::string& if_match) = 0;
   virtual Result<ObjectInfo> head(const std::string& key) = 0;
@@ -81,11 +87,18 @@ class ObjectStore {
 
 // Conveniences over any store.
 Result<ObjectInfo> put_bytes(ObjectStore& store, const std::string& key, std::string_view bytes);
+// kTooLarge, before anything is read, over `limit` bytes.
 Result<std::string> get_bytes(ObjectStore& store, const std::string& key, std::int64_t limit);
-// Calls `visit` for every object under the prefix, page by page.
+// Calls `visit` for every object under the prefix in the order of keys, page by page; stops at the
+// first error and returns it.
 Status for_each_object(ObjectStore& store, const std::string& prefix,
                        const std::function<Status(const ObjectInfo&)>& visit);
 
+// For implementations: what every store refuses, in the same words.
 Status check_key(std::string_view key);
+Status check_put(std::string_view key, const PutOptions& options);
+Status check_list(std::string_view prefix, const ListOptions& options);
+// The range with its length filled in and cut to an object of `size` bytes.
+Result<ByteRange> resolve_range(ByteRange range, std::int64_t size);
 
 }  // namespace loam::object

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "api/respond.h"
+#include "api/routes.h"
+#include "control/uploads.h"
+#include "jobs/checkpoint_set.h"
+#include "jobs/finish.h"
+#include "jobs/renew.h"
+
+namespace loam::api {
+
+namespace {
+
+// A set of 100,000 files has a manifest of some 20 MB.
+constexpr std::int64_t kMaxManifestBody = 64 << 20;
+
+Result<std::optional<std::int64_t>> opt_int(const Json& body, std::string_view key) {
+  const auto it = body.find(std::string(key));
+  if (it == body.end() || it->is_null()) return std::optional<std::int64_t>();
+  return std::optional<std::int64_t>(TRY(json_int(body, key)));
+}
+
+Result<jobs::Renewal> parse_renewal(const Json& body) {
+  static constexpr std::array<std::string_view, 4> kPhases{"staging", "running", "draining",
+                                                           "uploading"};
+  jobs::Renewal out;
+  out.phase = TRY(json_string(body, "phase"));
+  if (std::find(kPhases.begin(), kPhases.end(), out.phase) == kPhases.end()) {
+    return fail(ErrorCode::kInvalidArgument, "'phase' is none that a node can report");
+  }
+  out.resumed_step = TRY(opt_int(body, "resumed_step"));
+  out.resumed_set = TRY(json_string(body, "resumed_set", ""));
+  out.step = TRY(opt_int(body, "step"));
+  out.first_step_ago_us = TRY(opt_int(body, "first_step_ago_us"));
+  out.save_cost_us = TRY(opt_int(body, "save_cost_us"));
+  out.now_us = TRY(json_int(body, "now_us"));
+  out.segments = TRY(jobs::parse_segments(body.value("segments", Json())));
+  return out;
+}
+
+Result<jobs::FinalReport> parse_final(const Json& body) {
+  jobs::FinalReport out;
+  out.exit_code = TRY(opt_int(body, "exit_code"));
+  out.signal = TRY(opt_int(body, "signal"));
+  out.step = TRY(opt_int(body, "step"));
+  out.message = TRY(json_string(body, "message", ""));
+  out.now_us = TRY(json_int(body, "now_us"));
+  out.segments = TRY(jobs::parse_segments(body.value("segments", Json())));
+  return out;
+}
+
+// Renewals come by the thousand, so they hold no thread while their commit gathers company.
+void renew(const ApiContext& context, const net::HttpRequest& request,
+           const net::ResponderPtr& responder) {
+  struct Call {
+    jobs::LeaseRef ref;
+    jobs::Renewal renewal;
+    jobs::Renewed renewed;
+  };
+  const auto parsed = [&]() -> Result<std::shared_ptr<Call>> {
+    auto call = std::make_shared<Call>();
+    call->ref = TRY(lease_of(context, request));
+    call->renewal = TRY(parse_renewal(TRY(body_object(request))));
+    return call;
+  }();
+  if (!parsed) return responder->send(net::error_response(parsed.error()));
+  const auto& call = *parsed;
+  context.services.db.write_async(
+      [&context, call](db::Session& session) -> Status {
+        jobs::Operation op =
+            TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
+        call->renewed = TRY(jobs::renew_lease(op, call->ref, call->renewal));
+        return {};
+      },
+      {.may_wait = context.options.group_commit},
+      [&context, call, responder](const Status& status) {
+        if (!status) return responder->send(net::error_response(status.error()));
+        context.metrics.count("loam_renewals_total", 1);
+        respond(
+            responder, 200,
+            Json{{"ttl_ms", call->renewed.ttl_ms}, {"advice", advice_json(call->renewed.figures)}});
+      });
+}
+
+// The destinations were allowed at submit; the owner may have lost the right since.
+Status owner_may_write(jobs::Operation& op, const jobs::Lease& lease, const std::string& path) {
+  const auto principals = TRY(jobs::principals_of(op.session, lease.owner));
+  const bool allowed = std::any_of(principals.begin(), principals.end(),
+                                   [&](const jobs::Principal& p) { return p.may_write(path); });
+  if (allowed) return {};
+  return fail(ErrorCode::kPermissionDenied, lease.owner + " may not write " + path);
+}
+
+Result<Json> complete(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  const Json body = TRY(body_object(request));
+  const jobs::FinalReport report = TRY(parse_final(body));
+  TRY_VOID(control::complete_job(context.services, ref, body, report, owner_may_write));
+  context.publisher.poke();
+  context.changed();
+  return Json::object();
+}
+
+Result<Json> fail_job(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  const Json body = TRY(body_object(request));
+  const jobs::FinalReport report = TRY(parse_final(body));
+  const std::string cause = TRY(json_string(body, "cause"));
+  if (cause != "program" && cause != "stalled" && cause != "platform") {
+    return fail(ErrorCode::kInvalidArgument, "'cause' must be program, stalled or platform");
+  }
+  TRY_VOID(context.services.write(
+      [&](jobs::Operation& op) { return jobs::fail_attempt(op, ref, cause, report); }));
+  context.changed();
+  return Json::object();
+}
+
+Result<Json> release(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  const Json body = TRY(body_object(request));
+  const jobs::FinalReport report = TRY(parse_final(body));
+  const std::string reason = TRY(json_string(body, "reason", "drained"));
+  TRY_VOID(context.services.write(
+      [&](jobs::Operation& op) { return jobs::release_attempt(op, ref, reason, report); }));
+  context.changed();
+  return Json::object();
+}
+
+Result<Json> commit(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  TRY_VOID(control::commit_checkpoint(context.services, ref, TRY(body_object(request))));
+  context.metrics.count("loam_checkpoints_committed_total", 1);
+  context.changed();
+  return Json{{"committed", true}};
+}
+
+Result<Json> mark_bad(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  const std::string message = TRY(json_string(TRY(body_object(request)), "message", ""));
+  TRY_VOID(context.services.write([&](jobs::Operation& op) {
+    return jobs::mark_set_bad(op, ref, request.params.at("set"), message);
+  }));
+  context.changed();
+  return Json::object();
+}
+
+}  // namespace
+
+void add_attempt_routes(net::Router& router, const ApiContext& context) {
+  using Answer = Result<Json> (*)(const ApiContext&, const net::HttpRequest&);
+  const auto add = [&](std::string path, net::RouteOptions options, Answer answer) {
+    router.add("POST", "/v1/node/jobs/{job}/" + path, options,
+               answering(200, [&context, answer](const net::HttpRequest& request) {
+                 return answer(context, request);
+               }));
+  };
+  router.add("POST", "/v1/node/jobs/{job}/renew", {},
+             [&context](const net::HttpRequest& request, const net::ResponderPtr& responder) {
+               renew(context, request, responder);
+             });
+  // Verifying thousands of objects takes a while: it must not stand in the way of renewals.
+  const net::RouteOptions slow{.lane = net::Lane::kTransfer, .max_body_bytes = kMaxManifestBody};
+  add("checkpoints", slow, commit);
+  add("complete", slow, complete);
+  add("checkpoints/{set}/bad", {}, mark_bad);
+  add("fail", {}, fail_job);
+  add("release", {}, release);
+}
+
+}  // namespace loam::api

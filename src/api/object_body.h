@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "net/http_server.h"
+#include "object/object_store.h"
+
+namespace loam::api {
+
+// Streams a request's body into an object. With `crc32c` (eight hexadecimal digits) a body that does not
+// match is kDataCorrupt and nothing becomes visible.
+Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::string& key,
+                                      net::BodyReader& body,
+                                      const std::optional<std::string>& crc32c);
+
+// Answers with an object's bytes, or the part that "Range: bytes=a-b" asks for, honouring If-Match.
+void send_object(object::ObjectStore& store, const std::string& key,
+                 const net::HttpRequest& request, const net::ResponderPtr& responder);
+
+}  // namespace loam::api

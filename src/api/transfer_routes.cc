@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "api/object_body.h"
+#include "api/respond.h"
+#include "api/routes.h"
+#include "base/encoding.h"
+#include "control/grants.h"
+#include "jobs/job_view.h"
+#include "jobs/log_index.h"
+
+namespace loam::api {
+
+namespace {
+
+constexpr std::size_t kMaxGrants = 1'000;
+constexpr std::int64_t kMaxLogChunk = 256 << 10;
+constexpr std::int64_t kMaxObjectBytes = std::int64_t{5} << 40;  // as S3
+
+struct LeasedJob {
+  jobs::Lease lease;
+  jobs::JobSpec spec;
+};
+
+Result<LeasedJob> leased_job(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  return context.services.read([&](db::Session& session) -> Result<LeasedJob> {
+    jobs::Operation op =
+        TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
+    LeasedJob out{.lease = TRY(jobs::check_lease(op, ref)), .spec = {}};
+    const Json view = TRY(jobs::job_view(session, ref.job, std::nullopt, /*with_spec=*/true));
+    out.spec = TRY(jobs::load_job_spec(dump_json(view.at("spec"))));
+    return out;
+  });
+}
+
+// This store has no URLs of its own, so the bytes pass through this server. What a grant's URL
+// names is checked again when it is used.
+Json granted(const std::string& job, std::string_view kind, const std::string& rest) {
+  return {{"url", fmt::format("/v1/node/jobs/{}/{}/{}", job, kind, percent_encode(rest, true))},
+          {"headers", Json::object()}};
+}
+
+Result<Json> grants(const ApiContext& context, const net::HttpRequest& request) {
+  const LeasedJob job = TRY(leased_job(context, request));
+  const Json body = TRY(body_object(request));
+  const Json puts = body.value("put", Json::array());
+  const Json gets = body.value("get", Json::array());
+  if (!puts.is_array() || !gets.is_array() || puts.size() + gets.size() > kMaxGrants) {
+    return fail(ErrorCode::kInvalidArgument,
+                "'put' and 'get' must be lists of at most 1000 in all");
+  }
+  Json out{{"put", Json::array()}, {"get", Json::array()}};
+  for (const Json& path : puts) {
+    if (!path.is_string()) return fail(ErrorCode::kInvalidArgument, "'put' must hold paths");
+    TRY(control::writable_key(job.lease, path.get<std::string>()));
+    out["put"].push_back(granted(job.lease.job, "upload", path.get<std::string>()));
+  }
+  for (const Json& ref : gets) {
+    TRY(context.services.read(
+        [&](db::Session& s) { return control::readable_key(s, job.lease, job.spec, ref); }));
+    out["get"].push_back(granted(job.lease.job, "download", dump_json(ref)));
+  }
+  return out;
+}
+
+void upload(const ApiContext& context, const net::HttpRequest& request, net::BodyReader& body,
+            const net::ResponderPtr& responder) {
+  const auto stored = [&]() -> Result<object::ObjectInfo> {
+    const LeasedJob job = TRY(leased_job(context, request));
+    const std::string key = TRY(control::writable_key(job.lease, request.params.at("path")));
+    return store_body(context.services.store, key, body, request.headers.get("Loam-Crc32c"));
+  }();
+  if (!stored) return responder->send(net::error_response(stored.error()));
+  net::HttpResponse response =
+      net::json_response(200, dump_json({{"etag", stored->etag}, {"size", stored->size}}));
+  response.headers.set("ETag", stored->etag);
+  responder->send(std::move(response));
+}
+
+void download(const ApiContext& context, const net::HttpRequest& request,
+              const net::ResponderPtr& responder) {
+  const auto key = [&]() -> Result<std::string> {
+    const LeasedJob job = TRY(leased_job(context, request));
+    const Json ref = TRY(parse_json(request.params.at("ref")));
+    return context.services.read(
+        [&](db::Session& s) { return control::readable_key(s, job.lease, job.spec, ref); });
+  }();
+  if (!key) return responder->send(net::error_response(key.error()));
+  send_object(context.services.store, *key, request, responder);
+}
+
+Result<Json> inputs(const ApiContext& context, const net::HttpRequest& request) {
+  const LeasedJob job = TRY(leased_job(context, request));
+  const std::string& text = request.params.at("index");
+  if (text.empty() || text.size() > 3 ||
+      text.find_first_not_of("0123456789") != std::string::npos ||
+      std::stoul(text) >= job.spec.before.size()) {
+    return fail(ErrorCode::kNotFound, fmt::format("the job declares no input {}", printable(text)));
+  }
+  const control::InputPage page =
+      TRY(control::list_input(context.services.store, job.spec.before[std::stoul(text)],
+                              request.query_value("after").value_or("")));
+  Json files = Json::array();
+  for (const control::InputFile& file : page.files) {
+    files.push_back({{"path", file.path}, {"size", file.size}, {"etag", file.etag}});
+  }
+  return Json{{"files", std::move(files)},
+              {"next_after", page.next_after.empty() ? Json() : Json(page.next_after)}};
+}
+
+void add_log(const ApiContext& context, const net::HttpRequest& request, net::BodyReader& body,
+             const net::ResponderPtr& responder) {
+  const auto added = [&]() -> Result<Json> {
+    const jobs::LeaseRef ref = TRY(lease_of(context, request));
+    const LeasedJob job = TRY(leased_job(context, request));
+    const std::string& seq_text = request.params.at("seq");
+    if (seq_text.empty() || seq_text.size() > 15 ||
+        seq_text.find_first_not_of("0123456789") != std::string::npos) {
+      return fail(ErrorCode::kInvalidArgument, "a log chunk's number must be a whole number");
+    }
+    jobs::LogChunk chunk;
+    chunk.seq = std::stoll(seq_text);
+    chunk.start = TRY(query_int(request, "offset", 0, 0, INT64_MAX));
+    chunk.gap = TRY(query_int(request, "gap", 0, 0, INT64_MAX));
+    chunk.at = TRY(query_int(request, "at_ms", context.services.clock.wall_ms(), 0, INT64_MAX));
+    chunk.last = TRY(query_int(request, "last", 0, 0, 1)) == 1;
+    chunk.key = fmt::format("{}log/{:08}", job.lease.prefix, chunk.seq);
+    const object::ObjectInfo stored =
+        TRY(store_body(context.services.store, chunk.key, body, std::nullopt));
+    chunk.bytes = stored.size;
+    TRY_VOID(context.services.write(
+        [&](jobs::Operation& op) { return jobs::add_log_chunk(op, ref, chunk); }));
+    context.logs.poke();
+    return Json::object();
+  }();
+  respond(responder, 200, added);
+}
+
+}  // namespace
+
+void add_transfer_routes(net::Router& router, const ApiContext& context) {
+  router.add("POST", "/v1/node/jobs/{job}/grants", {},
+             answering(200, [&context](const auto& request) { return grants(context, request); }));
+  router.add("GET", "/v1/node/jobs/{job}/inputs/{index}", {.lane = net::Lane::kTransfer},
+             answering(200, [&context](const auto& request) { return inputs(context, request); }));
+  router.add("GET", "/v1/node/jobs/{job}/download/{ref...}", {.lane = net::Lane::kTransfer},
+             [&context](const net::HttpRequest& request, const net::ResponderPtr& responder) {
+               download(context, request, responder);
+             });
+  router.add_stream("PUT", "/v1/node/jobs/{job}/upload/{path...}",
+                    {.lane = net::Lane::kTransfer, .max_body_bytes = kMaxObjectBytes},
+                    [&context](const net::HttpRequest& request, net::BodyReader& body,
+                               const net::ResponderPtr& responder) {
+                      upload(context, request, body, responder);
+                    });
+  router.add_stream("PUT", "/v1/node/jobs/{job}/logs/{seq}",
+                    {.lane = net::Lane::kTransfer, .max_body_bytes = kMaxLogChunk},
+                    [&context](const net::HttpRequest& request, net::BodyReader& body,
+                               const net::ResponderPtr& responder) {
+                      add_log(context, request, body, responder);
+                    });
+}
+
+}  // namespace loam::api

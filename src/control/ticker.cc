@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ticker.h"
+
+#include "base/log.h"
+#include "jobs/expire.h"
+#include "jobs/idempotency.h"
+#include "jobs/node.h"
+#include "jobs/queue.h"
+
+namespace loam::control {
+
+namespace {
+constexpr std::chrono::milliseconds kInterval{200};
+constexpr std::int64_t kCleaningMs = 3'600'000;
+}  // namespace
+
+Ticker::Ticker(const Services& services, std::function<void()> on_change)
+    : services_(services),
+      on_change_(std::move(on_change)),
+      advancer_(services.clock),
+      thread_(kInterval, [this] { round(); }) {}
+
+void Ticker::round() {
+  const auto changed = services_.write(
+      [this](jobs::Operation& op) -> Result<std::int64_t> {
+        op.lease_ms = TRY(advancer_.advance(op.session));
+        std::int64_t count = TRY(jobs::lose_silent_nodes(op));
+        count += TRY(jobs::expire_leases(op));
+        count += TRY(jobs::ready_due(op));
+        if (op.lease_ms >= next_cleaning_ms_) {
+          TRY_VOID(jobs::forget_old_answers(op));
+          next_cleaning_ms_ = op.lease_ms + kCleaningMs;
+        }
+        return count;
+      },
+      {.crash_point = false});
+  if (!changed) {
+    LOG_WARN("the lease clock stands still: {}", changed.error().to_string());
+    return;
+  }
+  if (*changed > 0) on_change_();
+}
+
+}  // namespace loam::control

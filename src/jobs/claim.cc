@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/claim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/check.h"
+#include "base/digest.h"
+#include "jobs/attempt.h"
+#include "jobs/event.h"
+#include "jobs/queue.h"
+
+namespace loam::jobs {
+
+namespace {
+
+struct Node {
+  std::string pool;
+  std::int64_t gpu_count = 0;
+  std::string gpu_class;
+  double vram_gb = 0;
+  double slot_price_per_hour = 0;
+};
+
+Result<Node> usable_node(Operation& op, const ClaimRequest& request) {
+  const auto row = TRY(op.session.row(
+      "SELECT state, slots, pool, gpu_count, gpu_class, vram_gb, price_uusd_hour FROM node "
+      "WHERE id = ?",
+      request.node));
+  if (!row) return fail(ErrorCode::kNotFound, fmt::format("no node {}", request.node));
+  if (row->text(0) != "active" && row->text(0) != "lost") {
+    return fail(ErrorCode::kConflict,
+                fmt::format("node {} is {} and takes no jobs", request.node, row->text(0)));
+  }
+  const std::int64_t slots = row->integer(1);
+  if (request.slot < 0 || request.slot >= slots) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("node {} has no slot {}", request.node, request.slot));
+  }
+  const auto busy = TRY(
+      op.session.row("SELECT job_id FROM lease WHERE node_id = ? AND slot = ? AND state = 'held'",
+                     request.node, request.slot));
+  if (busy) {
+    return fail(ErrorCode::kConflict, fmt::format("slot {} of node {} still holds {}", request.slot,
+                                                  request.node, busy->text(0)));
+  }
+  return Node{row->text(2), row->integer(3) / slots, row->text(4), row->real(5),
+              static_cast<double>(row->integer(6)) / 1e6 / static_cast<double>(slots)};
+}
+
+// Whether a node meets a requirement, from its canonical text (Resources::key).
+Result<bool> meets(const Node& node, const std::string& requirement) {
+  const Json need = TRY(parse_json(requirement));
+  const std::string pool = TRY(json_string(need, "pool"));
+  if (pool != "any" && pool != node.pool) return false;
+  if (TRY(json_int(need, "gpus")) > node.gpu_count) return false;
+  if (TRY(json_number(need, "vram_gb", 0)) > node.vram_gb) return false;
+  if (need.contains("max_price_per_hour") &&
+      node.slot_price_per_hour > TRY(json_number(need, "max_price_per_hour", 0))) {
+    return false;
+  }
+  const Json& classes = need.at("gpu_class");
+  return classes.empty() ||
+         std::find(classes.begin(), classes.end(), node.gpu_class) != classes.end();
+}
+
+struct Candidate {
+  std::int64_t queue_class = 0;
+  std::int64_t priority = 0;
+  std::int64_t owner_running = 0;
+  std::int64_t seq = 0;
+  std::string job;
+
+  auto rank() const { return std::tuple(queue_class, -priority, owner_running, seq); }
+};
+
+// The first job of each lane that the node can serve; the best of them.
+Result<std::optional<Candidate>> best_candidate(Operation& op, const Node& node,
+                                                const std::string& node_id) {
+  const auto lanes = TRY(
+      op.session.rows("SELECT l.shape, l.owner, s.requirement, coalesce(o.running, 0) FROM lane l "
+                      "JOIN shape s ON s.id = l.shape LEFT JOIN owner_load o ON o.owner = l.owner "
+                      "WHERE l.waiting > 0"));
+  std::optional<Candidate> best;
+  for (const db::Row& lane : lanes) {
+    if (!TRY(meets(node, lane.text(2)))) continue;
+    const auto first = TRY(op.session.row(
+        "SELECT class, priority, seq, job_id FROM queue q WHERE shape = ? AND owner = ? AND "
+        "ready = 1 AND NOT EXISTS (SELECT 1 FROM ban b WHERE b.job_id = q.job_id AND "
+        "b.node_id = ?) ORDER BY class, priority DESC, seq LIMIT 1",
+        lane.integer(0), lane.text(1), node_id));
+    if (!first) continue;
+    Candidate candidate{first->integer(0), first->integer(1), lane.integer(3), first->integer(2),
+                        first->text(3)};
+    if (!best || candidate.rank() < best->rank()) best = std::move(candidate);
+  }
+  return best;
+}
+
+Result<std::vector<ResumeCandidate>> resume_candidates(Operation& op, const std::string& job) {
+  // Suspect sets come last: they are tried before a run would start from zero.
+  const auto rows = TRY(op.session.rows(
+      "SELECT id, step, manifest, prefix FROM checkpoint_set WHERE job_id = ? AND "
+      "state IN ('committed', 'suspect') ORDER BY state, step DESC, committed_at DESC LIMIT 4",
+      job));
+  std::vector<ResumeCandidate> out;
+  for (const db::Row& row : rows) {
+    out.push_back({row.text(0), row.integer(1), row.text(2), row.text(3)});
+  }
+  return out;
+}
+
+Result<Claimed> describe(Operation& op, const std::string& job, std::int64_t epoch) {
+  const auto row = TRY(op.session.row("SELECT owner, spec, pool FROM job WHERE id = ?", job));
+  CHECK(row.has_value());
+  Claimed out;
+  out.job = job;
+  out.epoch = epoch;
+  out.owner = row->text(0);
+  out.spec = row->text(1);
+  out.parsed = TRY(load_job_spec(out.spec));
+  for (const db::Row& secret :
+       TRY(op.session.rows("SELECT name, sealed FROM secret WHERE job_id = ?", job))) {
+    out.sealed_secrets[secret.text(0)] = secret.text(1);
+  }
+  out.candidates = TRY(resume_candidates(op, job));
+  out.figures = TRY(save_figures(op, job));
+  return out;
+}
+
+// The job's earlier attempt, if its lease expired without being renewed, is lost now.
+Status end_expired(Operation& op, const std::string& job) {
+  const auto old = TRY(op.session.row("SELECT epoch FROM lease WHERE job_id = ?", job));
+  if (!old) return {};
+  TRY_VOID(end_attempt(op, job, old->integer(0),
+                       {.state = "lost", .cause = "node_lost", .message = "the lease expired"}));
+  TRY(op.session.exec("UPDATE job SET num_interruptions = num_interruptions + 1 WHERE id = ?",
+                      job));
+  return {};
+}
+
+Status hand_over(Operation& op, const ClaimRequest& request, const std::string& job,
+                 std::int64_t epoch, const JobSpec& spec, const std::string& owner) {
+  const std::string hash = sha256_hex(request.token);
+  const std::string prefix = fmt::format("jobs/{}/{}-{}/", job, epoch, hash.substr(0, 8));
+  TRY(op.session.exec(
+      "INSERT INTO lease (job_id, epoch, token_hash, node_id, slot, claim, state, expires_lc, "
+      "ttl_ms, extended) VALUES (?, ?, ?, ?, ?, ?, 'held', ?, ?, 0)",
+      job, epoch, hash, request.node, request.slot, request.claim, op.lease_ms + spec.lease_ttl_ms,
+      spec.lease_ttl_ms));
+  TRY(op.session.exec(
+      "INSERT INTO attempt (job_id, epoch, node_id, slot, prefix, state, cause, message, "
+      "started_at, started_lc, contact_lc, covered_us, token_hash, swept) "
+      "VALUES (?, ?, ?, ?, ?, 'running', '', '', ?, ?, ?, 0, ?, 0)",
+      job, epoch, request.node, request.slot, prefix, op.wall_ms, op.lease_ms, op.lease_ms, hash));
+  TRY(op.session.exec(
+      "UPDATE job SET epoch = ?, status = 'running', phase = 'staging', reason = '', "
+      "message = '', started_at = coalesce(started_at, ?) WHERE id = ?",
+      epoch, op.wall_ms, job));
+  TRY(
+      op.session.exec("INSERT INTO owner_load (owner, running) VALUES (?, 1) "
+                      "ON CONFLICT (owner) DO UPDATE SET running = owner_load.running + 1",
+                      owner));
+  return append_event(op.session, {.at = op.wall_ms,
+                                   .owner = owner,
+                                   .job = job,
+                                   .node = request.node,
+                                   .type = "job.claimed",
+                                   .data = {{"epoch", epoch}, {"slot", request.slot}}});
+}
+
+}  // namespace
+
+Result<std::optional<Claimed>> claim_job(Operation& op, const ClaimRequest& request) {
+  const auto repeat = TRY(op.session.row(
+      "SELECT job_id, epoch, token_hash FROM lease WHERE node_id = ? AND slot = ? AND claim = ?",
+      request.node, request.slot, request.claim));
+  if (repeat) {
+    CHECK(repeat->text(2) == sha256_hex(request.token));
+    return TRY(describe(op, repeat->text(0), repeat->integer(1)));
+  }
+  const Node node = TRY(usable_node(op, request));
+  const auto best = TRY(best_candidate(op, node, request.node));
+  if (!best) return std::optional<Claimed>();
+  TRY_VOID(dequeue(op, best->job));
+  TRY_VOID(end_expired(op, best->job));
+  const auto row = TRY(op.session.row("SELECT epoch FROM job WHERE id = ?", best->job));
+  CHECK(row.has_value());
+  Claimed claimed = TRY(describe(op, best->job, row->integer(0) + 1));
+  TRY_VOID(hand_over(op, request, claimed.job, claimed.epoch, claimed.parsed, claimed.owner));
+  return claimed;
+}
+
+}  // namespace loam::jobs

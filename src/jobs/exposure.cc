@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/exposure.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace loam::jobs {
+
+Status record_exposure(Operation& op, const std::string& job, std::int64_t epoch) {
+  const auto row = TRY(
+      op.session.row("SELECT n.pool, a.ended_lc - a.started_lc, a.state FROM attempt a JOIN node n "
+                     "ON n.id = a.node_id WHERE a.job_id = ? AND a.epoch = ?",
+                     job, epoch));
+  CHECK(row.has_value());
+  const std::int64_t losses = row->text(2) == "lost" ? 1 : 0;
+  TRY(op.session.exec(
+      "INSERT INTO exposure (pool, running_ms, interruptions) VALUES (?, ?, ?) "
+      "ON CONFLICT (pool) DO UPDATE SET running_ms = exposure.running_ms + excluded.running_ms, "
+      "interruptions = exposure.interruptions + excluded.interruptions",
+      row->text(0), row->integer(1), losses));
+  return {};
+}
+
+Result<SaveFigures> save_figures(Operation& op, const std::string& job) {
+  SaveFigures out{.between_interruptions_us = kAssumedBetweenInterruptionsUs};
+  const auto cost = TRY(op.session.row("SELECT save_cost_us FROM job WHERE id = ?", job));
+  CHECK(cost.has_value());
+  out.save_cost_us = cost->opt_integer(0);
+  const auto seen = TRY(op.session.row(
+      "SELECT e.running_ms, e.interruptions FROM attempt a JOIN node n ON n.id = a.node_id "
+      "JOIN exposure e ON e.pool = n.pool WHERE a.job_id = ? ORDER BY a.epoch DESC LIMIT 1",
+      job));
+  if (seen && seen->integer(1) > 0) {
+    // The assumption counts as one more loss after the assumed time, so that a single early loss
+    // does not swing the advice.
+    out.between_interruptions_us =
+        (seen->integer(0) * 1'000 + kAssumedBetweenInterruptionsUs) / (seen->integer(1) + 1);
+  }
+  return out;
+}
+
+}  // namespace loam::jobs

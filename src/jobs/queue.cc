@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/queue.h"
+
+#include "base/check.h"
+
+namespace loam::jobs {
+
+Result<std::int64_t> shape_id(Operation& op, const std::string& requirement) {
+  const auto known = TRY(op.session.row("SELECT id FROM shape WHERE requirement = ?", requirement));
+  if (known) return known->integer(0);
+  const auto added = TRY(op.session.row(
+      "INSERT INTO shape (id, requirement) SELECT coalesce(max(id), 0) + 1, ? FROM shape "
+      "RETURNING id",
+      requirement));
+  CHECK(added.has_value());
+  return added->integer(0);
+}
+
+Status enqueue(Operation& op, const QueueEntry& entry, std::int64_t queue_class,
+               std::int64_t delay_ms) {
+  TRY_VOID(dequeue(op, entry.job));
+  TRY(op.session.exec(
+      "INSERT INTO queue (job_id, owner, shape, ready, class, priority, seq, not_before_lc) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      entry.job, entry.owner, entry.shape, delay_ms <= 0 ? 1 : 0, queue_class, entry.priority,
+      entry.seq, op.lease_ms + delay_ms));
+  TRY(
+      op.session.exec("INSERT INTO lane (shape, owner, waiting) VALUES (?, ?, 1) "
+                      "ON CONFLICT (shape, owner) DO UPDATE SET waiting = lane.waiting + 1",
+                      entry.shape, entry.owner));
+  return {};
+}
+
+Status enqueue_job(Operation& op, const std::string& job, std::int64_t queue_class,
+                   std::int64_t delay_ms) {
+  const auto row =
+      TRY(op.session.row("SELECT owner, shape, priority, seq FROM job WHERE id = ?", job));
+  CHECK(row.has_value());
+  return enqueue(op, {job, row->text(0), row->integer(1), row->integer(2), row->integer(3)},
+                 queue_class, delay_ms);
+}
+
+Status dequeue(Operation& op, const std::string& job) {
+  const auto row =
+      TRY(op.session.row("DELETE FROM queue WHERE job_id = ? RETURNING shape, owner", job));
+  if (!row) return {};
+  TRY(op.session.exec("UPDATE lane SET waiting = waiting - 1 WHERE shape = ? AND owner = ?",
+                      row->integer(0), row->text(1)));
+  TRY(op.session.exec("DELETE FROM lane WHERE shape = ? AND owner = ? AND waiting <= 0",
+                      row->integer(0), row->text(1)));
+  return {};
+}
+
+Result<std::int64_t> ready_due(Operation& op) {
+  return op.session.exec("UPDATE queue SET ready = 1 WHERE ready = 0 AND not_before_lc <= ?",
+                         op.lease_ms);
+}
+
+Result<bool> queue_has_ready(db::Session& session) {
+  return TRY(session.row("SELECT 1 FROM queue WHERE ready = 1 LIMIT 1")).has_value();
+}
+
+}  // namespace loam::jobs

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/result.h"
+#include "db/database.h"
+
+namespace loam::jobs {
+
+// Creates or migrates every table of this folder. Columns that end in _lc are milliseconds of the
+// lease clock (lease_clock.h) and decide things; columns that end in _at are wall time in
+// milliseconds and are for people.
+Status migrate_schema(db::Database& database);
+
+}  // namespace loam::jobs

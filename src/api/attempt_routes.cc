@@ -36,6 +36,7 @@ Result<jobs::Renewal> parse_renewal(const Json& body) {
   out.step = TRY(opt_int(body, "step"));
   out.first_step_ago_us = TRY(opt_int(body, "first_step_ago_us"));
   out.save_cost_us = TRY(opt_int(body, "save_cost_us"));
+  out.starved = TRY(json_bool(body, "starved", false));
   out.now_us = TRY(json_int(body, "now_us"));
   out.segments = TRY(jobs::parse_segments(body.value("segments", Json())));
   return out;

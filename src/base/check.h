@@ -9,7 +9,8 @@ namespace loam {
 }  // namespace loam
 
 // CHECK states what must hold for the program to be right; it never guards against bad input.
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) [[unlikely]] ::loam::check_failed(#condition, __FILE__, __LINE__); \
+#define CHECK(condition)                                    \
+  do {                                                      \
+    if (!(condition)) [[unlikely]]                          \
+      ::loam::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -10,8 +10,8 @@ namespace loam {
 
 namespace {
 
-// Builds a tree while it watches depth and duplicate keys. nlohmann's own parser recurses in neither
-// the SAX driver nor here, but destroying a deep tree does, hence the bound.
+// Builds a tree while it watches depth and duplicate keys. nlohmann's own parser recurses in
+// neither the SAX driver nor here, but destroying a deep tree does, hence the bound.
 class BoundedHandler final : public nlohmann::json_sax<Json> {
  public:
   BoundedHandler(Json& root, std::size_t max_depth)

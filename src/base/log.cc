@@ -16,10 +16,14 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return spdlog::level::debug;
-    case LogLevel::kInfo: return spdlog::level::info;
-    case LogLevel::kWarn: return spdlog::level::warn;
-    case LogLevel::kError: return spdlog::level::err;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarn:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
@@ -55,9 +59,13 @@ Sink& sink() {
 
 }  // namespace
 
-void log_setup(const LogOptions& options) { sink() = make_sink(options); }
+void log_setup(const LogOptions& options) {
+  sink() = make_sink(options);
+}
 
-bool log_enabled(LogLevel level) { return sink().logger->should_log(to_spdlog(level)); }
+bool log_enabled(LogLevel level) {
+  return sink().logger->should_log(to_spdlog(level));
+}
 
 void log_line(LogLevel level, std::string_view text) {
   const Sink& target = sink();

@@ -23,8 +23,8 @@ void log_line(LogLevel level, std::string_view text);
 
 }  // namespace loam
 
-#define LOAM_LOG(level, ...)                                                      \
-  do {                                                                            \
+#define LOAM_LOG(level, ...)                                                           \
+  do {                                                                                 \
     if (::loam::log_enabled(level)) ::loam::log_line(level, fmt::format(__VA_ARGS__)); \
   } while (false)
 #define LOG_DEBUG(...) LOAM_LOG(::loam::LogLevel::kDebug, __VA_ARGS__)

@@ -24,11 +24,14 @@ std::uint64_t Random::below(std::uint64_t bound) {
   // Values past the last whole multiple of bound are drawn again, so that none is likelier.
   const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
   std::uint64_t value = next();
-  while (value >= limit) value = next();
+  while (value >= limit)
+    value = next();
   return value % bound;
 }
 
-double Random::unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Random::unit() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
 void SystemRandom::fill(std::span<std::byte> out) {
   while (!out.empty()) {
@@ -57,7 +60,8 @@ std::string random_id(Random& random, std::string_view prefix) {
   std::array<std::byte, 20> bytes{};
   random.fill(bytes);
   std::string id(prefix);
-  for (const std::byte b : bytes) id += kAlphabet[std::to_integer<std::size_t>(b) & 31U];
+  for (const std::byte b : bytes)
+    id += kAlphabet[std::to_integer<std::size_t>(b) & 31U];
   return id;
 }
 

@@ -5,22 +5,38 @@ namespace loam {
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid_argument";
-    case ErrorCode::kUnauthenticated: return "unauthenticated";
-    case ErrorCode::kPermissionDenied: return "permission_denied";
-    case ErrorCode::kNotFound: return "not_found";
-    case ErrorCode::kAlreadyExists: return "already_exists";
-    case ErrorCode::kPreconditionFailed: return "precondition_failed";
-    case ErrorCode::kConflict: return "conflict";
-    case ErrorCode::kLeaseLost: return "lease_lost";
-    case ErrorCode::kTooLarge: return "too_large";
-    case ErrorCode::kResourceExhausted: return "resource_exhausted";
-    case ErrorCode::kUnavailable: return "unavailable";
-    case ErrorCode::kDeadlineExceeded: return "deadline_exceeded";
-    case ErrorCode::kDataCorrupt: return "data_corrupt";
-    case ErrorCode::kUnimplemented: return "unimplemented";
-    case ErrorCode::kCanceled: return "canceled";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kUnauthenticated:
+      return "unauthenticated";
+    case ErrorCode::kPermissionDenied:
+      return "permission_denied";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kAlreadyExists:
+      return "already_exists";
+    case ErrorCode::kPreconditionFailed:
+      return "precondition_failed";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kLeaseLost:
+      return "lease_lost";
+    case ErrorCode::kTooLarge:
+      return "too_large";
+    case ErrorCode::kResourceExhausted:
+      return "resource_exhausted";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kDeadlineExceeded:
+      return "deadline_exceeded";
+    case ErrorCode::kDataCorrupt:
+      return "data_corrupt";
+    case ErrorCode::kUnimplemented:
+      return "unimplemented";
+    case ErrorCode::kCanceled:
+      return "canceled";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "internal";
 }

@@ -54,23 +54,25 @@ using Status = Result<void>;
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
 
 }  // namespace loam
 
 // The names are made unique so that one TRY may stand inside another's argument.
 #define LOAM_TRY_NAME2(counter) try_result_##counter
 #define LOAM_TRY_NAME(counter) LOAM_TRY_NAME2(counter)
-#define LOAM_TRY(name, expression)                                \
-  __extension__({                                                 \
-    auto name = (expression);                                     \
-    if (!name) return ::tl::unexpected(std::move(name).error());  \
-    std::move(*name);                                             \
+#define LOAM_TRY(name, expression)                               \
+  __extension__({                                                \
+    auto name = (expression);                                    \
+    if (!name) return ::tl::unexpected(std::move(name).error()); \
+    std::move(*name);                                            \
   })
-#define LOAM_TRY_VOID(name, expression)                           \
-  do {                                                            \
-    auto name = (expression);                                     \
-    if (!name) return ::tl::unexpected(std::move(name).error());  \
+#define LOAM_TRY_VOID(name, expression)                          \
+  do {                                                           \
+    auto name = (expression);                                    \
+    if (!name) return ::tl::unexpected(std::move(name).error()); \
   } while (false)
 
 // TRY(x) is the value of the Result x, or returns its error from the enclosing function.

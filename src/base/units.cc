@@ -26,8 +26,9 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   const double number = std::strtod(copy.c_str(), &end);
   const std::string suffix(end);
   const auto bad = [&] {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is not a size; write for example 512, 64K, 100MiB or 1.5G", text));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' is not a size; write for example 512, 64K, 100MiB or 1.5G", text));
   };
   if (end == copy.c_str() || !std::isfinite(number) || number < 0) return bad();
   double factor = 1;

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <memory>
 #include <set>
 #include <sstream>

@@ -37,6 +37,16 @@ void ClaimDesk::wait(Waiting waiting) {
   poke();
 }
 
+void ClaimDesk::dismiss(const std::string& node) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Waiting& waiting : line_) {
+      if (waiting.request.node == node) waiting.until = {};
+    }
+  }
+  poke();
+}
+
 std::size_t ClaimDesk::waiting() {
   const std::lock_guard lock(mutex_);
   return line_.size();

@@ -14,15 +14,15 @@
 
 namespace loam::control {
 
-// Claims that wait for something to claim. Holding them costs no thread; when the queue changes they
-// are tried again, many in one transaction, the longest waiting first.
+// Claims that wait for something to claim. Holding them costs no thread; when the queue changes
+// they are tried again, many in one transaction, the longest waiting first.
 class ClaimDesk {
  public:
   using Outcome = Result<std::optional<jobs::Claimed>>;
   struct Waiting {
     jobs::ClaimRequest request;
     std::chrono::steady_clock::time_point until;
-    std::function<bool()> connected;     // false: the node has gone, nothing is claimed for it
+    std::function<bool()> connected;      // false: the node has gone, nothing is claimed for it
     std::function<void(Outcome)> answer;  // called once, from the desk's thread; must not block
   };
 
@@ -30,6 +30,8 @@ class ClaimDesk {
   ~ClaimDesk();
   // Waits until there is a job or the time is over (then: success without a job).
   void wait(Waiting waiting);
+  // This node takes no more jobs: its waiting claims are answered without one.
+  void dismiss(const std::string& node);
   // The queue may have something new.
   void poke() { thread_.poke(); }
   void stop();

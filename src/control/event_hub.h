@@ -15,8 +15,8 @@
 namespace loam::control {
 
 // The one reader of the event table in this server: it reads each event once and sends it to every
-// subscriber whose filter it passes. Subscribers that fall a megabyte behind are disconnected by their
-// stream and come back with Last-Event-ID.
+// subscriber whose filter it passes. Subscribers that fall a megabyte behind are disconnected by
+// their stream and come back with Last-Event-ID.
 class EventHub {
  public:
   struct Subscription {

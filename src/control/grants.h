@@ -12,8 +12,9 @@
 
 namespace loam::control {
 
-// What a node may touch in the store under one lease, as keys. Writing: below the lease's own prefix,
-// in ckpt/ and out/. Reading: the job's declared inputs, its work directory and its own sets.
+// What a node may touch in the store under one lease, as keys. Writing: below the lease's own
+// prefix, in ckpt/ and out/. Reading: the job's declared inputs, its work directory and its own
+// sets.
 
 // The key for a write; kPermissionDenied for anything outside.
 Result<std::string> writable_key(const jobs::Lease& lease, const std::string& path);

@@ -19,9 +19,9 @@ Result<std::string> log_text(object::ObjectStore& store, const jobs::LogChunk& c
 // "[loam: 1234 bytes of output were dropped here]\n"
 std::string gap_marker(std::int64_t bytes);
 
-// Followers of job logs: sends new chunks of the present attempt, and of the attempts after it, until
-// the job has ended and its last chunk is out. Events: "log" {epoch, seq, at, gap, text}, then "end"
-// {status}. The id of a "log" event is "<epoch>.<seq>".
+// Followers of job logs: sends new chunks of the present attempt, and of the attempts after it,
+// until the job has ended and its last chunk is out. Events: "log" {epoch, seq, at, gap, text},
+// then "end" {status}. The id of a "log" event is "<epoch>.<seq>".
 class LogTail {
  public:
   struct Follower {

@@ -13,8 +13,8 @@
 
 namespace loam::control {
 
-// Hints to nodes that one of their leases has changed under them, so that a cancelled job stops within
-// moments and not at its next renewal. Only hints: a lost one costs a heartbeat's time.
+// Hints to nodes that one of their leases has changed under them, so that a cancelled job stops
+// within moments and not at its next renewal. Only hints: a lost one costs a heartbeat's time.
 class Nudges {
  public:
   using Answer = std::function<void(std::vector<std::string> jobs)>;

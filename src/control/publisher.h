@@ -9,9 +9,9 @@
 
 namespace loam::control {
 
-// Works off the publishing journal: copies each output of a succeeded attempt to its destination and
-// marks it. May die at any point and go on later, on this server or another: a copy is idempotent and
-// the last mark and `completed` are one transaction.
+// Works off the publishing journal: copies each output of a succeeded attempt to its destination
+// and marks it. May die at any point and go on later, on this server or another: a copy is
+// idempotent and the last mark and `completed` are one transaction.
 class Publisher {
  public:
   Publisher(const Services& services, std::function<void()> on_change);

@@ -14,14 +14,14 @@ class ServerKeys {
   // Reads the file, or makes it at first start.
   static Result<ServerKeys> load_or_create(const std::string& path, Random& random);
 
-  // AES-256-GCM; the text form is base 64 of nonce, ciphertext and tag. `context` is authenticated, so
-  // that a sealed value cannot be moved to another place in the database.
+  // AES-256-GCM; the text form is base 64 of nonce, ciphertext and tag. `context` is authenticated,
+  // so that a sealed value cannot be moved to another place in the database.
   Result<std::string> seal(Random& random, const std::string& plain,
                            const std::string& context) const;
   Result<std::string> unseal(const std::string& sealed, const std::string& context) const;
 
-  // The lease token of a claim: 128 bits of HMAC-SHA-256 over node and claim, so that repeating a claim
-  // whose answer was lost yields the same token without its being stored.
+  // The lease token of a claim: 128 bits of HMAC-SHA-256 over node and claim, so that repeating a
+  // claim whose answer was lost yields the same token without its being stored.
   std::string lease_token(const std::string& node, const std::string& claim) const;
 
  private:

@@ -10,15 +10,15 @@
 namespace loam::control {
 
 struct SweeperOptions {
-  // How long an ended attempt's prefix is left alone, by the lease clock. Longer than any upload that
-  // may still be on its way.
+  // How long an ended attempt's prefix is left alone, by the lease clock. Longer than any upload
+  // that may still be on its way.
   std::chrono::milliseconds grace{3'600'000};
   std::chrono::milliseconds interval{10'000};
 };
 
-// Deletes what nothing refers to any more: the objects of retired sets, and below the prefix of an ended
-// attempt everything but live sets and logs. It only ever deletes below prefixes that the database says
-// belonged to an attempt that is over.
+// Deletes what nothing refers to any more: the objects of retired sets, and below the prefix of an
+// ended attempt everything but live sets and logs. It only ever deletes below prefixes that the
+// database says belonged to an attempt that is over.
 class Sweeper {
  public:
   Sweeper(const Services& services, SweeperOptions options);

@@ -8,9 +8,9 @@
 
 namespace loam::control {
 
-// Advances the lease clock five times a second and, in the same transaction, does what falls due: loses
-// silent nodes, expires leases, ends back-offs. `on_change` is called, from its thread, when there is
-// something new to claim or to watch.
+// Advances the lease clock five times a second and, in the same transaction, does what falls due:
+// loses silent nodes, expires leases, ends back-offs. `on_change` is called, from its thread, when
+// there is something new to claim or to watch.
 class Ticker {
  public:
   Ticker(const Services& services, std::function<void()> on_change);

@@ -9,8 +9,8 @@
 
 namespace loam::control {
 
-// A background thread that runs `round` whenever it is poked, and at least once per `interval`. stop()
-// waits for the round in progress; rounds are short or look at stopping().
+// A background thread that runs `round` whenever it is poked, and at least once per `interval`.
+// stop() waits for the round in progress; rounds are short or look at stopping().
 class WorkerThread {
  public:
   WorkerThread(std::chrono::milliseconds interval, std::function<void()> round)

@@ -18,14 +18,23 @@ namespace loam::db {
 
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-inline Value to_value(std::nullptr_t) { return std::monostate{}; }
-inline Value to_value(double value) { return value; }
-inline Value to_value(std::string value) { return value; }
-inline Value to_value(std::string_view value) { return std::string(value); }
-inline Value to_value(const char* value) { return std::string(value); }
+inline Value to_value(std::nullptr_t) {
+  return std::monostate{};
+}
+inline Value to_value(double value) {
+  return value;
+}
+inline Value to_value(std::string value) {
+  return value;
+}
+inline Value to_value(std::string_view value) {
+  return std::string(value);
+}
+inline Value to_value(const char* value) {
+  return std::string(value);
+}
 template <typename T>
-  requires std::is_integral_v<T>
-Value to_value(T value) {
+requires std::is_integral_v<T> Value to_value(T value) {
   return static_cast<std::int64_t>(value);
 }
 template <typename T>
@@ -33,8 +42,8 @@ Value to_value(const std::optional<T>& value) {
   return value ? to_value(*value) : Value{};
 }
 
-// One row of a result. Reading a column as another type than it has is a bug in the statement, so it
-// fails a CHECK; NULL is read through the opt_ forms.
+// One row of a result. Reading a column as another type than it has is a bug in the statement, so
+// it fails a CHECK; NULL is read through the opt_ forms.
 class Row {
  public:
   explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
@@ -134,8 +143,8 @@ struct Migration {
   int version = 0;
   std::string_view sql;
 };
-// Brings the database to the last of `migrations` (ascending from 1), one transaction each. Refuses a
-// database that is newer than this program (kConflict).
+// Brings the database to the last of `migrations` (ascending from 1), one transaction each. Refuses
+// a database that is newer than this program (kConflict).
 Status migrate(Database& database, std::span<const Migration> migrations);
 
 }  // namespace loam::db

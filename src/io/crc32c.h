@@ -16,6 +16,11 @@ namespace loam::io {
 // `seed` is the value of the bytes before, 0 at the start.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
+// The checksum of two pieces laid end to end, from theirs and the length of the second in bytes.
+std::uint32_t crc32c_combine(std::uint32_t first, std::uint32_t second, std::int64_t second_length);
+// The checksum of a whole file from those of its 4 MiB blocks.
+std::uint32_t crc32c_of_blocks(std::span<const std::uint32_t> blocks, std::int64_t length);
+
 // One checksum per 4 MiB block of a file (the last one shorter), over bytes that arrive in pieces.
 class BlockChecksums {
  public:

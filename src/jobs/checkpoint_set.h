@@ -11,8 +11,8 @@
 
 namespace loam::jobs {
 
-// A checkpoint set as the database knows it. States: committed; suspect (three programs in a row died
-// on loading it); bad (its bytes did not verify); retired (to be deleted); deleted.
+// A checkpoint set as the database knows it. States: committed; suspect (three programs in a row
+// died on loading it); bad (its bytes did not verify); retired (to be deleted); deleted.
 struct CheckpointSet {
   std::string id;
   std::string job;

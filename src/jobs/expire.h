@@ -7,9 +7,9 @@
 
 namespace loam::jobs {
 
-// When at least this many leases of a pool, on at least kMassNodes nodes and more than half of all the
-// pool holds, would expire together, the network or this server is the likelier culprit: each gets one
-// more TTL, once.
+// When at least this many leases of a pool, on at least kMassNodes nodes and more than half of all
+// the pool holds, would expire together, the network or this server is the likelier culprit: each
+// gets one more TTL, once.
 inline constexpr std::int64_t kMassLeases = 10;
 inline constexpr std::int64_t kMassNodes = 4;
 

@@ -17,7 +17,8 @@ struct SaveFigures {
 };
 
 // With no loss seen yet in a pool, or less than this much time watched per loss, interruptible
-// machines are assumed to last this long: community and spot GPUs are commonly lost every few hours.
+// machines are assumed to last this long: community and spot GPUs are commonly lost every few
+// hours.
 inline constexpr std::int64_t kAssumedBetweenInterruptionsUs = std::int64_t{4} * 3'600 * 1'000'000;
 
 // Adds an ended attempt's time, and its loss if it was one, to its pool's exposure.

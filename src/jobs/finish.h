@@ -29,8 +29,8 @@ struct OutputFile {
   std::string etag;
 };
 
-// The program succeeded and its outputs, already verified, wait to be published. Frees the slot. With
-// nothing to publish the job is completed at once. Idempotent for the same lease.
+// The program succeeded and its outputs, already verified, wait to be published. Frees the slot.
+// With nothing to publish the job is completed at once. Idempotent for the same lease.
 Status complete_attempt(Operation& op, const LeaseRef& ref, const FinalReport& report,
                         const std::vector<OutputFile>& outputs);
 
@@ -39,13 +39,13 @@ std::int64_t back_off_ms(std::int64_t failures);
 // Failures of the platform (downloads, uploads, preparation) have this budget of their own.
 inline constexpr std::int64_t kMaxPlatformFailures = 20;
 
-// `cause` is "program", "stalled" or "platform". The job becomes pending with back-off, or failed once
-// its budget for that cause is used up. Idempotent for the same lease.
+// `cause` is "program", "stalled" or "platform". The job becomes pending with back-off, or failed
+// once its budget for that cause is used up. Idempotent for the same lease.
 Status fail_attempt(Operation& op, const LeaseRef& ref, const std::string& cause,
                     const FinalReport& report);
 
-// The lease is given back on notice: the job may start elsewhere at once, and nothing counts against
-// it. Idempotent for the same lease.
+// The lease is given back on notice: the job may start elsewhere at once, and nothing counts
+// against it. Idempotent for the same lease.
 Status release_attempt(Operation& op, const LeaseRef& ref, const std::string& reason,
                        const FinalReport& report);
 

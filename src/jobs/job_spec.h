@@ -13,21 +13,21 @@
 
 namespace loam::jobs {
 
-// One line of `sync`: `before` copies a path of the store into the work directory, `after` a path of
-// the work directory to the store. Store paths are absolute and normal; local ones are relative and
-// confined. A trailing '/' means a directory.
+// One line of `sync`: `before` copies a path of the store into the work directory, `after` a path
+// of the work directory to the store. Store paths are absolute and normal; local ones are relative
+// and confined. A trailing '/' means a directory.
 struct SyncRule {
   std::string from;
   std::string to;
 };
 
 struct CheckpointRule {
-  std::string path;            // relative to the work directory
-  std::string unit = "directory";  // "file" or "directory"
-  std::string match;           // RE2; must match the whole name; group 1 is the step
+  std::string path;                      // relative to the work directory
+  std::string unit = "directory";        // "file" or "directory"
+  std::string match;                     // RE2; must match the whole name; group 1 is the step
   std::string complete_when = "rename";  // "rename", "marker" or "quiet"
-  std::string marker;          // for "marker": the name of the marker file
-  std::int64_t quiet_ms = 0;   // for "quiet"
+  std::string marker;                    // for "marker": the name of the marker file
+  std::int64_t quiet_ms = 0;             // for "quiet"
   std::int64_t keep_last = 2;
 };
 
@@ -38,8 +38,8 @@ struct ProgressRule {
 
 struct Resources {
   std::int64_t gpus = 0;
-  std::vector<std::string> gpu_class;  // any of these; empty: any
-  double vram_gb = 0;                  // per GPU, at least
+  std::vector<std::string> gpu_class;        // any of these; empty: any
+  double vram_gb = 0;                        // per GPU, at least
   std::optional<double> max_price_per_hour;  // USD for the whole slot
 
   // The canonical text by which jobs that any node can or cannot run alike are grouped.
@@ -72,8 +72,9 @@ struct JobSpec {
 
 inline constexpr std::size_t kMaxJobFileBytes = 256 << 10;
 
-// From what a user sends. A key nobody knows is refused by name, with the nearest known one; a key that
-// a later version will know is kUnimplemented; every message names the key ("checkpoint.match").
+// From what a user sends. A key nobody knows is refused by name, with the nearest known one; a key
+// that a later version will know is kUnimplemented; every message names the key
+// ("checkpoint.match").
 Result<JobSpec> parse_job_spec(const Json& input);
 // From to_json(), as stored.
 Result<JobSpec> load_job_spec(std::string_view stored);
@@ -82,8 +83,8 @@ Result<JobSpec> load_job_spec(std::string_view stored);
 // aliases; no tags.
 Result<Json> job_file_to_json(std::string_view yaml);
 
-// Absolute, normal store paths: "/a/b" or "/a/b/"; kInvalidArgument otherwise, kPermissionDenied for
-// the server's own "/jobs" and "/.loam".
+// Absolute, normal store paths: "/a/b" or "/a/b/"; kInvalidArgument otherwise, kPermissionDenied
+// for the server's own "/jobs" and "/.loam".
 Status check_store_path(std::string_view path);
 
 }  // namespace loam::jobs

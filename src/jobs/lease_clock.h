@@ -29,7 +29,7 @@ class LeaseClockAdvancer {
 
  private:
   const Clock& clock_;
-  std::int64_t seen_ms_ = -1;    // the row's value at the last call
+  std::int64_t seen_ms_ = -1;      // the row's value at the last call
   std::int64_t seen_boot_us_ = 0;  // our own clock then
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/log.h"
 
 namespace loam::jobs {
 
@@ -116,7 +117,11 @@ Status record_segments(Operation& op, const std::string& node, std::int64_t now_
     if (segment.end_us > now_us) {
       return fail(ErrorCode::kInvalidArgument, "a segment ends after the node's own present");
     }
-    TRY_VOID(record_one(op, node, segment));
+    // A segment that makes no sense must not cost the lease that it came with; its time shows as
+    // unaccounted instead.
+    const Status recorded = record_one(op, node, segment);
+    if (!recorded && recorded.error().code != ErrorCode::kInvalidArgument) return recorded;
+    if (!recorded) LOG_WARN("node {}: {}", node, recorded.error().message);
   }
   return {};
 }

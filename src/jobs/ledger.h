@@ -12,9 +12,9 @@
 
 namespace loam::jobs {
 
-// A stretch of one slot's paid time, in microseconds of the node's own timeline (0 = enrolment). The
-// node reports the classes idle, startup, restore, run, checkpoint and draining; "run" is provisional and
-// is settled here to productive or lost_work.
+// A stretch of one slot's paid time, in microseconds of the node's own timeline (0 = enrolment).
+// The node reports the classes idle, startup, restore, run, checkpoint and draining; "run" is
+// provisional and is settled here to productive or lost_work.
 struct Segment {
   std::int64_t slot = 0;
   std::int64_t start_us = 0;
@@ -33,20 +33,22 @@ inline constexpr std::size_t kMaxSegmentsPerCall = 1'000;
 
 Result<std::vector<Segment>> parse_segments(const Json& array);
 
-// Inserts or extends segments of a node. What overlaps time that is already recorded, lies beyond
-// `now_us`, or names a job that never ran there is kInvalidArgument.
+// Inserts or extends segments of a node. What overlaps time that is already recorded, or names a
+// job that never ran there, is left out and logged; beyond `now_us` is kInvalidArgument.
 Status record_segments(Operation& op, const std::string& node, std::int64_t now_us,
                        std::span<const Segment> segments);
 
-// A set now covers the attempt's timeline up to `covered_us`: its run segments before become productive.
+// A set now covers the attempt's timeline up to `covered_us`: its run segments before become
+// productive.
 Status cover_attempt(Operation& op, const std::string& job, std::int64_t epoch,
                      std::int64_t covered_us);
 
-// The attempt has ended: what is still provisional becomes productive if it succeeded, else lost work.
+// The attempt has ended: what is still provisional becomes productive if it succeeded, else lost
+// work.
 Status settle_attempt(Operation& op, const std::string& job, std::int64_t epoch, bool succeeded);
 
-// The history now continues from `step`: work beyond it that a set had covered, which turned out bad,
-// is lost after all.
+// The history now continues from `step`: work beyond it that a set had covered, which turned out
+// bad, is lost after all.
 Status forget_beyond(Operation& op, const std::string& job, std::int64_t step,
                      std::int64_t before_epoch);
 

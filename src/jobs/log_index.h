@@ -9,7 +9,8 @@
 
 namespace loam::jobs {
 
-// A piece of an attempt's output: the bytes are in the store, this row says where and in what order.
+// A piece of an attempt's output: the bytes are in the store, this row says where and in what
+// order.
 struct LogChunk {
   std::int64_t seq = 0;
   std::string key;

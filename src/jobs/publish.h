@@ -11,8 +11,8 @@
 namespace loam::jobs {
 
 // The publishing journal: one row per output file of a succeeded attempt. A server copies each from
-// the lease's prefix to its destination and marks it; the transaction that finds none left sets the job
-// completed. Copying is idempotent, so any server may go on where one died.
+// the lease's prefix to its destination and marks it; the transaction that finds none left sets the
+// job completed. Copying is idempotent, so any server may go on where one died.
 
 // Writes the journal; with no outputs the job is completed at once.
 Status start_publishing(Operation& op, const std::string& job, std::int64_t epoch,

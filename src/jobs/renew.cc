@@ -74,6 +74,14 @@ Result<Renewed> renew_lease(Operation& op, const LeaseRef& ref, const Renewal& r
   CHECK(row.has_value());
   if (renewal.resumed_step) TRY_VOID(note_resume(op, lease, renewal));
   TRY_VOID(note_progress(op, lease, renewal));
+  if (renewal.starved) {
+    TRY_VOID(append_event(op.session, {.at = op.wall_ms,
+                                       .owner = lease.owner,
+                                       .job = lease.job,
+                                       .node = lease.node,
+                                       .type = "checkpoint.starved",
+                                       .data = {{"epoch", lease.epoch}}}));
+  }
   TRY_VOID(touch_node(op, ref.node, renewal.now_us));
   TRY_VOID(record_segments(op, ref.node, renewal.now_us, renewal.segments));
   Renewed out{.ttl_ms = row->integer(0)};

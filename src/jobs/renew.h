@@ -20,6 +20,7 @@ struct Renewal {
   std::optional<std::int64_t> step;
   std::optional<std::int64_t> first_step_ago_us;
   std::optional<std::int64_t> save_cost_us;
+  bool starved = false;  // three complete units in a row were skipped because uploads lag behind
   std::int64_t now_us = 0;
   std::vector<Segment> segments;
 };

@@ -15,8 +15,8 @@ class ClassTotals {
   ClassTotals();
   // `uusd_per_hour` is the price of one slot in micro-dollars.
   void add(const std::string& segment_class, std::int64_t us, double uusd_per_hour);
-  // A recorded segment: a productive or provisional one is split into what the program spent waiting for
-  // data, saving, and the rest; a lost one is lost whole.
+  // A recorded segment: a productive or provisional one is split into what the program spent
+  // waiting for data, saving, and the rest; a lost one is lost whole.
   void add_segment(const std::string& segment_class, std::int64_t length_us,
                    std::int64_t data_wait_us, std::int64_t checkpoint_us, double uusd_per_hour);
   std::int64_t total_us() const;

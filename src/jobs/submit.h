@@ -13,7 +13,8 @@ namespace loam::jobs {
 struct Submission {
   std::string owner;
   JobSpec spec;
-  std::map<std::string, std::string> sealed_secrets;  // name → ciphertext, one for each of spec.secrets
+  std::map<std::string, std::string>
+      sealed_secrets;  // name → ciphertext, one for each of spec.secrets
 };
 
 inline constexpr std::size_t kMaxJobsPerCall = 1'000;

@@ -16,8 +16,8 @@ struct SweepTask {
   std::string prefix;
 };
 
-// Attempts that ended at least `grace_ms` of the lease clock ago and were not swept, oldest first; those
-// whose outputs are still being published are left.
+// Attempts that ended at least `grace_ms` of the lease clock ago and were not swept, oldest first;
+// those whose outputs are still being published are left.
 Result<std::vector<SweepTask>> unswept_attempts(Operation& op, std::int64_t grace_ms,
                                                 std::size_t limit);
 // Prefixes below an attempt's that hold live sets.

@@ -46,8 +46,8 @@ struct NewToken {
   std::vector<Grant> grants;
 };
 
-// Stores the hash of `secret` (or of a fresh one) and returns {id, secret}. The secret is never stored
-// and cannot be shown again.
+// Stores the hash of `secret` (or of a fresh one) and returns {id, secret}. The secret is never
+// stored and cannot be shown again.
 struct IssuedToken {
   std::string id;
   std::string secret;

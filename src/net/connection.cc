@@ -30,6 +30,10 @@ Connection::Connection(IoLoop& loop, boost::asio::ip::tcp::socket socket,
                        std::shared_ptr<ServerCore> core)
     : loop_(loop), core_(std::move(core)), socket_(std::move(socket)) {}
 
+Connection::~Connection() {
+  if (!closed()) --core_->connections;  // dropped by a server that stopped before it could start
+}
+
 void Connection::start() {
   boost::system::error_code ec;
   const auto remote = socket_.remote_endpoint(ec);

@@ -31,6 +31,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   Connection(IoLoop& loop, boost::asio::ip::tcp::socket socket, std::shared_ptr<ServerCore> core);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   void start();
   // The server stops: closes at once if idle or streaming events, else after the response.
@@ -82,7 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void route_request(const RequestTarget& target);
   void read_buffered_body();
   void continue_stream_read();
-  void end_stream_read(Result<std::size_t> result);
+  void end_stream_read(const Result<std::size_t>& result);
   // Bytes moved to `out`; 0 if none have come yet or the body is complete.
   Result<std::size_t> fill(std::span<std::byte> out);
   // From the socket; 0 if none have come. kUnavailable at its end.

@@ -240,12 +240,12 @@ void Connection::continue_stream_read() {
   end_stream_read(n);
 }
 
-void Connection::end_stream_read(Result<std::size_t> result) {
+void Connection::end_stream_read(const Result<std::size_t>& result) {
   input_deadline_ = TimePoint::max();
   if (!stream_read_) return;
   const CompletionPtr done = std::move(stream_read_->done);
   stream_read_.reset();
-  done->answer(std::move(result));
+  done->answer(result);
 }
 
 void Connection::dispatch() {

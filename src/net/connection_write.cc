@@ -54,7 +54,7 @@ void Connection::send_head(const HttpResponse& response, std::optional<std::int6
   outbox_.push(response_head(
       response,
       {.http_1_1 = http_1_1_, .keep_alive = keep_alive_, .chunked = chunked, .length = length}));
-  if (!status_has_body(response.status)) head_only_ = true;
+  if (!status_has_body(sent_status(response.status))) head_only_ = true;
 }
 
 bool Connection::body_can_be_drained() const {

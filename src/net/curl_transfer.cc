@@ -50,6 +50,8 @@ ErrorCode meaning_of(CURLcode code) {
 
 CurlTransfer::CurlTransfer(const ClientRequest& request)
     : request_(request),
+      // Without the query, which may hold what must not get into logs.
+      what_(request.method + " " + request.url.substr(0, request.url.find('?'))),
       easy_(curl_easy_init()),
       body_left_(request.body_source ? request.body_length : 0),
       started_(Clock::now()),
@@ -100,6 +102,8 @@ Status CurlTransfer::set_up() {
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
+  // Giving up must not wait for a resolver that hangs.
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
   const long connect_ms = std::max<long>(1, static_cast<long>(request_.connect_timeout.count()));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
   set_method_and_body();
@@ -209,13 +213,11 @@ Status CurlTransfer::check_limits() {
   const TimePoint now = Clock::now();
   if (request_.deadline.count() > 0 && now - started_ >= request_.deadline) {
     return fail(ErrorCode::kDeadlineExceeded,
-                fmt::format("{} {} took longer than {} ms", request_.method, request_.url,
-                            request_.deadline.count()));
+                fmt::format("{} took longer than {} ms", what_, request_.deadline.count()));
   }
   if (request_.stall_timeout.count() > 0 && now - moved_ >= request_.stall_timeout) {
-    return fail(ErrorCode::kDeadlineExceeded,
-                fmt::format("{} {}: nothing came or went for {} ms", request_.method, request_.url,
-                            request_.stall_timeout.count()));
+    return fail(ErrorCode::kDeadlineExceeded, fmt::format("{}: nothing came or went for {} ms",
+                                                          what_, request_.stall_timeout.count()));
   }
   return {};
 }
@@ -223,7 +225,7 @@ Status CurlTransfer::check_limits() {
 Error CurlTransfer::error_of(CURLcode code) {
   if (error_) return *error_;
   const char* text = message_[0] != '\0' ? message_.data() : curl_easy_strerror(code);
-  return Error{meaning_of(code), fmt::format("{} {}: {}", request_.method, request_.url, text)};
+  return Error{meaning_of(code), fmt::format("{}: {}", what_, text)};
 }
 
 std::size_t CurlTransfer::take_response(std::span<const std::byte> bytes) {
@@ -239,10 +241,9 @@ std::size_t CurlTransfer::take_response(std::span<const std::byte> bytes) {
   const auto limit =
       static_cast<std::uint64_t>(std::max<std::int64_t>(0, request_.max_response_bytes));
   if (response_.body.size() + bytes.size() > limit) {
-    return abort_with(
-        Error{ErrorCode::kTooLarge, fmt::format("the response to {} {} is over {} bytes",
-                                                request_.method, request_.url, limit)},
-        std::size_t{0});
+    return abort_with(Error{ErrorCode::kTooLarge,
+                            fmt::format("the response to {} is over {} bytes", what_, limit)},
+                      std::size_t{0});
   }
   response_.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return bytes.size();
@@ -290,8 +291,7 @@ std::size_t CurlTransfer::give_body(std::span<std::byte> out) {
 bool CurlTransfer::begin_attempt() {
   if (++attempts_ == 1) return true;
   return abort_with(Error{ErrorCode::kUnavailable,
-                          fmt::format("{} {}: the connection was closed before the response",
-                                      request_.method, request_.url)},
+                          fmt::format("{}: the connection was closed before the response", what_)},
                     false);
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "net/curl_pool.h"
 #include "net/http_client.h"
@@ -43,6 +44,7 @@ class CurlTransfer {
   T abort_with(Error error, T value);
 
   const ClientRequest& request_;
+  const std::string what_;  // the request in messages
   CurlEasyPtr easy_;
   CurlListPtr headers_;
   std::array<char, CURL_ERROR_SIZE> message_{};

@@ -53,7 +53,8 @@ class Responder {
  public:
   virtual ~Responder() = default;
   virtual void send(HttpResponse response) = 0;
-  // Starts a streamed body (chunked without a length).
+  // Starts a streamed body (chunked without a length); `head.body` is not used. Does not wait: a
+  // client that has gone shows at the first write.
   virtual Result<std::unique_ptr<BodyWriter>> start(HttpResponse head,
                                                     std::optional<std::int64_t> length) = 0;
   virtual std::shared_ptr<EventStream> start_events() = 0;
@@ -98,8 +99,8 @@ class Router {
 };
 
 struct HttpServerOptions {
-  std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0 picks a free one
+  std::string address = "127.0.0.1";  // numeric; "::" takes both families
+  std::uint16_t port = 0;             // 0 picks a free one
   int io_threads = 2;
   int control_threads = 32;
   int transfer_threads = 16;

@@ -111,6 +111,20 @@ TEST_F(HttpServerTest, NoContentHasNoBody) {
   EXPECT_EQ(get("/hello")->body, "hello");
 }
 
+TEST_F(HttpServerTest, WhatIsNoFinalStatusBecomes500) {
+  router_->add("GET", "/status/{n}", {}, [](HttpRequest request, ResponderPtr responder) {
+    responder->send(text_response("body", std::stoi(request.params["n"])));
+  });
+  start();
+  for (const char* status : {"100", "0", "-5", "1000"}) {
+    const auto response = get(std::string("/status/") + status);
+    ASSERT_TRUE(response) << response.error().to_string();
+    EXPECT_EQ(response->status, 500);
+    EXPECT_EQ(response->body, "body");
+  }
+  EXPECT_EQ(get("/status/299")->status, 299);
+}
+
 TEST_F(HttpServerTest, OneConnectionServesManyRequests) {
   start();
   for (int i = 0; i < 50; ++i) {

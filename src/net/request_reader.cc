@@ -120,6 +120,16 @@ bool RequestReader::has_buffered() const {
   return buffer_->bytes.size() > 0;
 }
 
+// Some clients send a line break too many after a body (RFC 9112 section 2.2).
+void RequestReader::skip_empty_line() {
+  auto& bytes = buffer_->bytes;
+  if (header_bytes_ > 0 || bytes.size() < 2) return;
+  const char* at = static_cast<const char*>(bytes.cdata().data());
+  if (at[0] != '\r' || at[1] != '\n') return;
+  bytes.consume(2);
+  header_bytes_ += 2;
+}
+
 Result<void> RequestReader::parse_header_bytes() {
   auto& bytes = buffer_->bytes;
   while (bytes.size() > 0 && !parser_->is_header_done()) {
@@ -146,7 +156,8 @@ Result<std::optional<RequestHead>> RequestReader::next_head() {
     parser_->header_limit(static_cast<std::uint32_t>(max_header_bytes_));
     header_bytes_ = 0;
   }
-  TRY_VOID(parse_header_bytes());
+  skip_empty_line();
+  if (buffer_->bytes.size() >= 2 || header_bytes_ > 0) TRY_VOID(parse_header_bytes());
   if (!parser_->is_header_done()) return std::optional<RequestHead>();
   RequestHead head = std::move(parser_->head);
   if (!parser_->bad.empty()) return fail(bad_request(parser_->bad));

@@ -57,6 +57,7 @@ class RequestReader {
  private:
   class Parser;
   struct Buffer;
+  void skip_empty_line();
   Result<void> parse_header_bytes();
 
   const std::size_t max_header_bytes_;

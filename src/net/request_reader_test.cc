@@ -85,7 +85,7 @@ TEST(RequestReaderTest, ReadsOneRequestAfterAnother) {
       "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"
       "PUT /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nHost: evil\r\nX: 2\r\n\r\n"
-      "GET /d HTTP/1.0\r\n\r\n",
+      "\r\nGET /d HTTP/1.0\r\n\r\n",
       7, 2, 4096);
   const Parsed a = feeder.next();
   ASSERT_TRUE(a.complete);

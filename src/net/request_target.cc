@@ -12,7 +12,7 @@ namespace {
 // NUL ends a string in every C interface that a path may reach, so none gets in.
 Result<std::string> decode(std::string_view text) {
   std::string out = TRY(percent_decode(text));
-  if (out.find('\0') != std::string::npos) {
+  if (std::count(out.begin(), out.end(), '\0') > 0) {
     return fail(ErrorCode::kInvalidArgument, "the request target contains a NUL byte");
   }
   return out;

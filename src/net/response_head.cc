@@ -124,12 +124,16 @@ bool is_framing(std::string_view name) {
 
 }  // namespace
 
+int sent_status(int status) {
+  return status >= 200 && status <= 999 ? status : 500;
+}
+
 bool status_has_body(int status) {
   return status >= 200 && status != 204 && status != 304;
 }
 
 std::string response_head(const HttpResponse& response, const ResponseFraming& framing) {
-  const int status = response.status >= 200 && response.status <= 999 ? response.status : 500;
+  const int status = sent_status(response.status);
   std::string out;
   out.reserve(256);
   const auto to = std::back_inserter(out);

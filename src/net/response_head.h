@@ -22,6 +22,10 @@ struct ResponseFraming {
 // let whoever chose the value write a response of their own.
 std::string response_head(const HttpResponse& response, const ResponseFraming& framing);
 
+// The status that is sent: handlers cannot send interim responses, and what is no status becomes
+// 500.
+int sent_status(int status);
+
 // 1xx, 204 and 304 never have a body (RFC 9110 section 6.4.1).
 bool status_has_body(int status);
 

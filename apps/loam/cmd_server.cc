@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "loam/commands.h"
+#include "loam/server_main.h"
+#include "loam/signals.h"
+#include "loam/version.h"
+
+namespace loam::cli {
+
+namespace {
+
+struct Options {
+  ServerOptions server;
+  double node_heartbeat = 10;
+  double node_ttl = 30;
+  double sweep_grace = 3'600;
+  std::string log_file;
+  bool log_json = false;
+};
+
+std::chrono::milliseconds ms(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+int run(Options options) {
+  block_stop_signals();
+  log_setup({.file = options.log_file, .json = options.log_json, .component = "server"});
+  options.server.node_heartbeat = ms(options.node_heartbeat);
+  options.server.node_ttl = ms(options.node_ttl);
+  options.server.sweep_grace = ms(options.sweep_grace);
+  auto server = ServerProcess::start(options.server);
+  if (!server) {
+    fmt::print(stderr, "loam: the server did not start: {}\n", server.error().message);
+    return 1;
+  }
+  fmt::print("loam server {} listens on {}\n", version(), (*server)->url());
+  fmt::print("admin token: {}\npool token:  {}\n", admin_token_path(options.server.state_dir),
+             pool_token_path(options.server.state_dir));
+  std::fflush(stdout);
+  wait_for_stop_signal();
+  LOG_INFO("stopping");
+  (*server)->stop();
+  return 0;
+}
+
+}  // namespace
+
+void add_server_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "server", "Run a server: the jobs API, the fleet's bookkeeping and access to the store");
+  command->group(kMachineCommands);
+  options->server.state_dir = "/var/lib/loam";
+  command
+      ->add_option("--state-dir", options->server.state_dir,
+                   "Database, keys and tokens; made at first start")
+      ->capture_default_str();
+  command->add_option("--store", options->server.store,
+                      "Where files are kept: a directory (default: STATE_DIR/store)");
+  command->add_option("--listen", options->server.address, "Address to listen on")
+      ->capture_default_str();
+  command->add_option("--port", options->server.port, "Port; 0 picks a free one")
+      ->capture_default_str();
+  command
+      ->add_option("--node-heartbeat", options->node_heartbeat,
+                   "Seconds between the heartbeats of an idle node")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command
+      ->add_option("--node-ttl", options->node_ttl,
+                   "Seconds of silence after which a node counts as lost")
+      ->check(CLI::Range(0.3, 86'400.0))
+      ->capture_default_str();
+  command
+      ->add_option("--sweep-grace", options->sweep_grace,
+                   "Seconds before what ended attempts left in the store is deleted")
+      ->check(CLI::Range(0.1, 1e9))
+      ->capture_default_str();
+  command->add_option("--log-file", options->log_file, "Log here instead of standard error");
+  command->add_flag("--log-json", options->log_json, "Log lines as JSON");
+  command->footer(
+      "The first start makes STATE_DIR/admin.token (for people) and STATE_DIR/pool.token (for\n"
+      "'loam node'), both readable by you only. SIGTERM stops it; jobs run on meanwhile and their\n"
+      "leases stand still until it is back.\n\n"
+      "Example:  loam server --state-dir /srv/loam --listen 0.0.0.0");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace loam::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loam/commands.h"
+
+namespace loam::cli {
+
+void add_store_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("store", "List, copy and remove files of the store");
+  command->group(kOtherCommands);
+  add_store_ls_command(*command, exit_code);
+  add_store_cp_command(*command, exit_code);
+  add_store_rm_command(*command, exit_code);
+  command->footer(
+      "Paths of the store are written store:/datasets/emoji. A directory there is what has files "
+      "below\n"
+      "it: there are no empty ones.\n"
+      "\n"
+      "Examples:\n"
+      "  loam store ls store:/datasets\n"
+      "  loam store cp -r emoji/ store:/datasets/emoji\n"
+      "  loam store rm -r store:/users/ann/old");
+  command->require_subcommand(1);
+}
+
+}  // namespace loam::cli

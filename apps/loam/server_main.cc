@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loam/server_main.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include "api/context.h"
+#include "api/routes.h"
+#include "base/log.h"
+#include "control/claim_desk.h"
+#include "control/event_hub.h"
+#include "control/log_tail.h"
+#include "control/nudges.h"
+#include "control/publisher.h"
+#include "control/server_keys.h"
+#include "control/services.h"
+#include "control/sweeper.h"
+#include "control/ticker.h"
+#include "db/sqlite_database.h"
+#include "io/file.h"
+#include "jobs/schema.h"
+#include "jobs/token.h"
+#include "loam/version.h"
+#include "net/http_server.h"
+#include "object/dir_store.h"
+
+namespace loam::cli {
+
+namespace {
+
+class LocalServer final : public ServerProcess {
+ public:
+  LocalServer(const ServerOptions& options, io::Fd lock, std::unique_ptr<db::Database> db,
+              std::unique_ptr<object::ObjectStore> store, control::ServerKeys keys)
+      : options_(options),
+        lock_(std::move(lock)),
+        db_(std::move(db)),
+        store_(std::move(store)),
+        keys_(std::move(keys)),
+        services_{*db_, *store_, clock_, random_},
+        events_(services_),
+        claims_(services_),
+        logs_(services_),
+        publisher_(services_, [this] { changed(); }),
+        sweeper_(services_,
+                 {.grace = options.sweep_grace,
+                  .interval = std::min(options.sweep_grace, std::chrono::milliseconds(10'000))}),
+        ticker_(services_, [this] { changed(); }),
+        context_{services_,
+                 keys_,
+                 events_,
+                 claims_,
+                 logs_,
+                 nudges_,
+                 publisher_,
+                 metrics_,
+                 {.version = std::string(version()),
+                  .node_heartbeat_ms = options.node_heartbeat.count(),
+                  .node_ttl_ms = options.node_ttl.count(),
+                  .group_commit = options.group_commit}} {}
+
+  ~LocalServer() override { stop(); }
+
+  Status listen() {
+    auto router = std::make_shared<net::Router>();
+    api::add_routes(*router, context_);
+    http_ = TRY(net::HttpServer::start(std::move(router),
+                                       {.address = options_.address, .port = options_.port}));
+    return {};
+  }
+
+  std::uint16_t port() const override { return http_->port(); }
+  std::string url() const override {
+    const bool any = options_.address == "0.0.0.0" || options_.address == "::";
+    return fmt::format("http://{}:{}", any ? "127.0.0.1" : options_.address, port());
+  }
+
+  void stop() override {
+    if (stopped_) return;
+    stopped_ = true;
+    // What waits is answered first, so that closing the listener does not have to cut it off.
+    claims_.stop();
+    nudges_.stop();
+    events_.stop();
+    logs_.stop();
+    if (http_) http_->stop(std::chrono::seconds(2));
+    ticker_.stop();
+    publisher_.stop();
+    sweeper_.stop();
+  }
+
+ private:
+  void changed() {
+    events_.poke();
+    claims_.poke();
+    publisher_.poke();
+  }
+
+  const ServerOptions options_;
+  const io::Fd lock_;  // one server per SQLite database
+  const SystemClock clock_;
+  SystemRandom random_;
+  Metrics metrics_;
+  std::unique_ptr<db::Database> db_;
+  std::unique_ptr<object::ObjectStore> store_;
+  const control::ServerKeys keys_;
+  const control::Services services_;
+  control::EventHub events_;
+  control::ClaimDesk claims_;
+  control::LogTail logs_;
+  control::Nudges nudges_;
+  control::Publisher publisher_;
+  control::Sweeper sweeper_;
+  control::Ticker ticker_;
+  const api::ApiContext context_;
+  std::unique_ptr<net::HttpServer> http_;
+  bool stopped_ = false;
+};
+
+Result<io::Fd> lock_state(const std::string& state_dir) {
+  io::Fd lock = TRY(io::open_file(state_dir + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(ErrorCode::kConflict,
+                fmt::format("another loam server is running on {}; stop it or choose another "
+                            "--state-dir",
+                            state_dir));
+  }
+  return lock;
+}
+
+Result<std::unique_ptr<object::ObjectStore>> open_store(const ServerOptions& options) {
+  std::string path = options.store.empty() ? options.state_dir + "/store" : options.store;
+  if (path.starts_with("dir:")) path = path.substr(4);
+  if (path.find("://") != std::string::npos) {
+    return fail(ErrorCode::kUnimplemented,
+                fmt::format("the store '{}' is of a kind that this version does not have; give a "
+                            "directory",
+                            path));
+  }
+  TRY_VOID(io::make_directories(path));
+  return std::unique_ptr<object::ObjectStore>(TRY(object::DirStore::open(path)));
+}
+
+// A token file is written before its hash is stored, so that a crash in between costs a file that
+// is overwritten, and never a token that nobody knows.
+Status ensure_token(db::Database& db, const std::string& path, const jobs::NewToken& token) {
+  const SystemClock clock;
+  SystemRandom random;
+  if (const auto existing = io::read_file(path, 4'096)) {
+    std::string secret = *existing;
+    while (secret.ends_with('\n'))
+      secret.pop_back();
+    const auto known =
+        db.read_value([&](db::Session& session) { return jobs::authenticate(session, secret); });
+    if (known) return {};
+  }
+  const std::string secret =
+      fmt::format("loam_{}_{}", jobs::token_kind_name(token.kind), random_token(random, 32));
+  TRY_VOID(io::write_file_atomic(path, secret + "\n", 0600));
+  return db.write([&](db::Session& session) -> Status {
+    jobs::Operation op = TRY(jobs::Operation::begin(session, clock, random));
+    TRY(jobs::issue_token(op, token, secret));
+    return {};
+  });
+}
+
+}  // namespace
+
+std::string admin_token_path(const std::string& state_dir) {
+  return state_dir + "/admin.token";
+}
+std::string pool_token_path(const std::string& state_dir) {
+  return state_dir + "/pool.token";
+}
+
+Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions& options) {
+  TRY_VOID(io::make_directories(options.state_dir, 0700));
+  io::Fd lock = TRY(lock_state(options.state_dir));
+  SystemRandom random;
+  auto keys = TRY(control::ServerKeys::load_or_create(options.state_dir + "/server.key", random));
+  auto store = TRY(open_store(options));
+  auto db = TRY(db::open_sqlite({.path = options.state_dir + "/loam.db"}));
+  TRY_VOID(jobs::migrate_schema(*db));
+  TRY_VOID(ensure_token(*db, admin_token_path(options.state_dir),
+                        {.kind = jobs::TokenKind::kAdmin, .owner = "admin"}));
+  TRY_VOID(ensure_token(*db, pool_token_path(options.state_dir),
+                        {.kind = jobs::TokenKind::kPool, .pool = "default"}));
+  auto server = std::make_unique<LocalServer>(options, std::move(lock), std::move(db),
+                                              std::move(store), std::move(keys));
+  TRY_VOID(server->listen());
+  LOG_INFO("listening on {}", server->url());
+  return std::unique_ptr<ServerProcess>(std::move(server));
+}
+
+}  // namespace loam::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server_api.h"
+
+#include "net/status.h"
+
+namespace loam::agent {
+
+ServerApi::ServerApi(net::HttpClient& http, std::string server_url)
+    : http_(http), server_url_(std::move(server_url)) {}
+
+std::string ServerApi::absolute(const std::string& url) const {
+  return url.starts_with('/') ? net::join_url(server_url_, url) : url;
+}
+
+Result<net::HttpResponse> ServerApi::send(net::ClientRequest request,
+                                          const CallOptions& options) const {
+  // Another host gets neither our token nor the lease: its URL carries what it needs.
+  if (request.url.starts_with(server_url_)) {
+    if (!token_.empty()) request.headers.set("Authorization", "Bearer " + token_);
+    if (!options.lease.empty()) request.headers.set("Loam-Lease", options.lease);
+  }
+  request.canceled = options.canceled;
+  request.deadline = options.deadline;
+  net::HttpResponse response = TRY(http_.send(request));
+  if (response.status < 200 || response.status > 299) {
+    return fail(net::error_from_response(response.status, response.body));
+  }
+  return response;
+}
+
+Result<Json> ServerApi::post(const std::string& path, const Json& body,
+                             const CallOptions& options) const {
+  net::ClientRequest request;
+  request.method = "POST";
+  request.url = net::join_url(server_url_, path);
+  request.headers.set("Content-Type", "application/json");
+  request.body = dump_json(body);
+  const net::HttpResponse response = TRY(send(std::move(request), options));
+  return response.body.empty() ? Result<Json>(Json()) : parse_json(response.body);
+}
+
+Result<Json> ServerApi::get(const std::string& path, const CallOptions& options) const {
+  net::ClientRequest request;
+  request.url = net::join_url(server_url_, path);
+  const net::HttpResponse response = TRY(send(std::move(request), options));
+  return response.body.empty() ? Result<Json>(Json()) : parse_json(response.body);
+}
+
+Result<std::string> ServerApi::put(Upload upload, const CallOptions& options) const {
+  net::ClientRequest request;
+  request.method = "PUT";
+  request.url = absolute(upload.url);
+  request.headers = std::move(upload.headers);
+  request.body_source = std::move(upload.source);
+  request.body_length = upload.length;
+  const net::HttpResponse response = TRY(send(std::move(request), options));
+  return response.headers.get("ETag").value_or("");
+}
+
+Status ServerApi::download(const std::string& url, const net::Headers& headers,
+                           const CallOptions& options,
+                           std::function<Status(std::span<const std::byte>)> sink) const {
+  net::ClientRequest request;
+  request.url = absolute(url);
+  request.headers = headers;
+  request.sink = std::move(sink);
+  TRY(send(std::move(request), options));
+  return {};
+}
+
+}  // namespace loam::agent

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "net/http_client.h"
+
+namespace loam::agent {
+
+// A node's side of docs/formats/node-protocol.md: one method per call, no state but the token, no
+// retries. Any thread. Errors carry the server's code; no answer at all is kUnavailable.
+class ServerApi {
+ public:
+  ServerApi(net::HttpClient& http, std::string server_url);
+
+  // A bearer token for what follows; set once, before threads.
+  void set_token(std::string token) { token_ = std::move(token); }
+
+  // POST with a JSON body and a JSON answer; null for 204. `lease` is empty or "<epoch>.<token>".
+  struct CallOptions {
+    std::string lease;
+    std::chrono::milliseconds deadline{30'000};
+    std::function<bool()> canceled;
+  };
+  Result<Json> post(const std::string& path, const Json& body, const CallOptions& options) const;
+  Result<Json> get(const std::string& path, const CallOptions& options) const;
+
+  // PUT of `length` bytes from `source` to a granted URL; the stored object's ETag.
+  struct Upload {
+    std::string url;  // absolute, or below the server
+    net::Headers headers;
+    std::int64_t length = 0;
+    std::function<Result<std::size_t>(std::span<std::byte>)> source;
+  };
+  Result<std::string> put(Upload upload, const CallOptions& options) const;
+
+  // GET of a granted URL into `sink`.
+  Status download(const std::string& url, const net::Headers& headers, const CallOptions& options,
+                  std::function<Status(std::span<const std::byte>)> sink) const;
+
+ private:
+  Result<net::HttpResponse> send(net::ClientRequest request, const CallOptions& options) const;
+  std::string absolute(const std::string& url) const;
+
+  net::HttpClient& http_;
+  std::string server_url_;
+  std::string token_;
+};
+
+}  // namespace loam::agent

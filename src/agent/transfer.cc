@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/transfer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "base/digest.h"
+#include "base/fail_point.h"
+#include "base/log.h"
+#include "io/crc32c.h"
+#include "io/file.h"
+
+namespace loam::agent {
+
+namespace {
+
+constexpr std::size_t kTransfers = 8;
+constexpr std::chrono::milliseconds kSlowestBackOff{5'000};
+// No whole-file deadline shorter than this; beyond it a megabyte a second is expected.
+constexpr std::chrono::milliseconds kShortestDeadline{60'000};
+
+std::chrono::milliseconds deadline_for(std::int64_t bytes) {
+  return kShortestDeadline + std::chrono::milliseconds(bytes / 1'000);
+}
+
+}  // namespace
+
+Status for_each_parallel(std::size_t count, const std::function<Status(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::optional<Error> first;
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      const Status status = work(i);
+      if (status) continue;
+      const std::lock_guard lock(mutex);
+      if (!first) first = status.error();
+      next = count;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t t = 1; t < std::min(count, kTransfers); ++t)
+    threads.emplace_back(loop);
+  loop();
+  for (std::thread& thread : threads)
+    thread.join();
+  if (first) return fail(*first);
+  return {};
+}
+
+Transfer::Transfer(const ServerApi& api, const Lease& lease, std::function<bool()> give_up)
+    : api_(api), lease_(lease), give_up_(std::move(give_up)) {}
+
+ServerApi::CallOptions Transfer::options(std::chrono::milliseconds deadline) const {
+  return {.lease = lease_.header(), .deadline = deadline, .canceled = [this] {
+            return !lease_.may_publish() || give_up_();
+          }};
+}
+
+Status Transfer::insist(const std::function<Status()>& call) const {
+  std::chrono::milliseconds back_off{100};
+  while (true) {
+    if (!lease_.wait_until_may_publish(give_up_)) {
+      if (lease_.lost()) return fail(ErrorCode::kLeaseLost, "the lease is lost");
+      return fail(ErrorCode::kCanceled, "given up");
+    }
+    const Status status = call();
+    if (status) return {};
+    const ErrorCode code = status.error().code;
+    const bool passing = is_retryable(code) || code == ErrorCode::kCanceled ||
+                         code == ErrorCode::kDataCorrupt || code == ErrorCode::kInternal;
+    // An expired lease answers kConflict until it is renewed, which the lease's own thread does.
+    if (!passing && !(code == ErrorCode::kConflict && !lease_.may_publish())) return status;
+    if (give_up_()) return status;
+    LOG_WARN("will try again: {}", status.error().to_string());
+    std::this_thread::sleep_for(back_off);
+    back_off = std::min(back_off * 2, kSlowestBackOff);
+  }
+}
+
+Result<std::vector<Transfer::Granted>> Transfer::grants(const char* kind,
+                                                        const Json& wanted) const {
+  const Json answer = TRY(api_.post(fmt::format("/v1/node/jobs/{}/grants", lease_.job()),
+                                    {{kind, wanted}}, options(kShortestDeadline)));
+  const Json list = answer.value(kind, Json());
+  if (!list.is_array() || list.size() != wanted.size()) {
+    return fail(ErrorCode::kInternal, "the server granted something else than was asked for");
+  }
+  std::vector<Granted> out;
+  for (const Json& grant : list) {
+    Granted one{.url = TRY(json_string(grant, "url")), .headers = {}};
+    const Json headers = grant.value("headers", Json::object());
+    for (const auto& [name, value] : headers.items()) {
+      if (value.is_string()) one.headers.add(name, value.get<std::string>());
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Result<std::string> Transfer::put_one(const UploadFile& file) const {
+  const auto granted = TRY(grants("put", Json::array({file.path})));
+  const io::Fd fd = TRY(io::open_file(file.local, O_RDONLY | O_CLOEXEC));
+  std::int64_t offset = 0;
+  ServerApi::Upload upload{
+      .url = granted[0].url, .headers = granted[0].headers, .length = file.size};
+  if (!file.crc.empty() || file.size == 0) {
+    const auto blocks = TRY(io::parse_checksums(file.crc));
+    upload.headers.set("Loam-Crc32c",
+                       fmt::format("{:08x}", io::crc32c_of_blocks(blocks, file.size)));
+  }
+  upload.source = [&](std::span<std::byte> out) -> Result<std::size_t> {
+    const auto left = static_cast<std::size_t>(file.size - offset);
+    const std::size_t n = TRY(io::read_at(fd.get(), out.first(std::min(out.size(), left)), offset));
+    offset += static_cast<std::int64_t>(n);
+    crash_point_bytes(static_cast<std::int64_t>(n));
+    return n;
+  };
+  return api_.put(std::move(upload), options(deadline_for(file.size)));
+}
+
+Result<std::vector<std::string>> Transfer::upload(const std::vector<UploadFile>& files) const {
+  std::vector<std::string> etags(files.size());
+  TRY_VOID(for_each_parallel(files.size(), [&](std::size_t i) {
+    return insist([&]() -> Status {
+      etags[i] = TRY(put_one(files[i]));
+      return {};
+    });
+  }));
+  return etags;
+}
+
+Status Transfer::get_one(const DownloadFile& file) const {
+  const auto granted = TRY(grants("get", Json::array({file.ref})));
+  const std::string temporary = file.local + ".loam-tmp";
+  Sha256 hash;
+  std::int64_t size = 0;
+  {
+    const io::Fd fd =
+        TRY(io::open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, file.mode));
+    TRY_VOID(api_.download(granted[0].url, granted[0].headers, options(deadline_for(file.size)),
+                           [&](std::span<const std::byte> bytes) -> Status {
+                             hash.update(bytes);
+                             size += static_cast<std::int64_t>(bytes.size());
+                             return io::write_all(fd.get(), bytes);
+                           }));
+    if (fchmod(fd.get(), file.mode) != 0) return fail(io::error_from_errno(errno, "chmod"));
+  }
+  if (size != file.size || (!file.sha256.empty() && hash.finish_hex() != file.sha256)) {
+    return fail(ErrorCode::kDataCorrupt,
+                fmt::format("{} arrived with other bytes than announced", file.local));
+  }
+  if (rename(temporary.c_str(), file.local.c_str()) != 0) {
+    return fail(io::error_from_errno(errno, "rename " + temporary));
+  }
+  return {};
+}
+
+Status Transfer::download(const std::vector<DownloadFile>& files) const {
+  return for_each_parallel(
+      files.size(), [&](std::size_t i) { return insist([&] { return get_one(files[i]); }); });
+}
+
+Status Transfer::fetch(const Json& ref,
+                       const std::function<Status(std::span<const std::byte>)>& sink) const {
+  bool begun = false;
+  std::optional<Error> fatal;
+  const Status status = insist([&]() -> Status {
+    const auto granted = TRY(grants("get", Json::array({ref})));
+    const Status got =
+        api_.download(granted[0].url, granted[0].headers, options(std::chrono::hours(24)),
+                      [&](std::span<const std::byte> bytes) {
+                        begun = true;
+                        return sink(bytes);
+                      });
+    if (got || !begun) return got;
+    fatal = got.error();
+    return {};
+  });
+  if (fatal) return fail(*fatal);
+  return status;
+}
+
+}  // namespace loam::agent

@@ -35,7 +35,7 @@ if(LOAM_SANITIZE)
 endif()
 
 # Headers that nearly every file needs and that take most of its compile time. Sources still include
-# what they use; tests/headers_test checks that each header compiles alone.
+# what they use; "make lint" checks that each header compiles alone.
 set(LOAM_PCH <nlohmann/json.hpp> <fmt/format.h> <tl/expected.hpp> <algorithm> <atomic> <chrono>
              <condition_variable> <functional> <map> <memory> <mutex> <optional> <span> <string>
              <string_view> <thread> <unordered_map> <variant> <vector>)

@@ -31,7 +31,7 @@ struct Options {
   int nodes = 1;
   int slots = 1;
   double price = 0;
-  bool write_client_config = true;
+  bool no_client_config = false;
 };
 
 struct Child {
@@ -89,6 +89,13 @@ Status write_state(const Options& options, const std::string& url,
                    {"token_file", admin_token_path(options.server.state_dir)},
                    {"pid", getpid()},
                    {"nodes", std::move(nodes)}};
+  if (!options.no_client_config) {
+    std::string token = TRY(io::read_file(admin_token_path(options.server.state_dir), 4'096));
+    while (token.ends_with('\n')) token.pop_back();
+    const std::string path = client_config_path(process_environment());
+    if (!path.empty()) TRY_VOID(save_client_config(path, url, token));
+  }
+  // Last, since scripts take this file for the sign that all is up.
   return io::write_file_atomic(options.server.state_dir + "/up.json", dump_json(state) + "\n",
                                0600);
 }
@@ -161,7 +168,7 @@ void add_up_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--port", options->server.port, "Port of the server; 0 picks a free one")
       ->capture_default_str();
-  command->add_flag("!--no-client-config", options->write_client_config,
+  command->add_flag("--no-client-config", options->no_client_config,
                     "Leave the client's configuration file alone");
   options->server.node_heartbeat = std::chrono::seconds(2);
   options->server.node_ttl = std::chrono::seconds(6);

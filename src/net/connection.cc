@@ -58,9 +58,8 @@ void Connection::close() {
   input_ = Input::kClosed;
   ++serial_;
   mark_gone();
-  const Error error{ErrorCode::kUnavailable, "the connection was closed"};
-  if (stream_read_) end_stream_read(fail(error));
-  outbox_.abandon(error);
+  outbox_.abandon(Error{ErrorCode::kUnavailable, "the connection was closed"});
+  if (stream_read_) end_stream_read(fail(ErrorCode::kUnavailable, "the connection was closed"));
   if (events_) events_->disconnect();
   boost::system::error_code ignored;
   socket_.close(ignored);

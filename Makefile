@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make help` lists what there is. Each target sets up what it needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.ONESHELL:
+
+JOBS ?= $(shell nproc)
+RELEASE := build/release
+
+.PHONY: help setup build demo test test-fast bench bench-control lint format clean
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make setup      install the Debian packages (as root, or with sudo)
+setup:
+	@scripts/setup.sh
+
+## make build      build/release/apps/loam/loam
+build: setup
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target loam
+
+## make demo       a training run that loses its machine, for real; nothing to configure
+demo: setup
+	@begin=$$SECONDS
+	$(MAKE) --no-print-directory build
+	built=$$((SECONDS - begin))
+	/usr/bin/python3 scripts/demo.py
+	echo "build: $$built s, demo: $$((SECONDS - begin - built)) s"
+
+## make test       everything that CI runs
+test: setup
+	@scripts/test.sh all
+
+## make test-fast  unit and property tests, simulator seeds, tidy; under two minutes once built
+test-fast: setup
+	@scripts/test.sh fast
+
+## make bench      every benchmark; figures in build/bench/*.json
+bench: bench-control
+
+## make bench-control  10,000 nodes and jobs against a server on a real disk
+bench-control: setup
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target loam control_bench
+	bench/control.sh
+
+## make lint       clang-format and clang-tidy
+lint: setup
+	@scripts/lint.sh
+
+## make format     let clang-format rewrite the sources
+format:
+	@git ls-files '*.cc' '*.h' | xargs clang-format-14 -i
+
+clean:
+	rm -rf build demo-run

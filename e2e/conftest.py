@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the end-to-end tests: a fleet for each test, or one for a whole file."""
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from harness import LOAM, Fleet  # noqa: E402  (the path above comes first)
+
+
+def pytest_configure(config):
+    del config
+    if not os.access(LOAM, os.X_OK):
+        raise pytest.UsageError(f"{LOAM} is not built; build it or set LOAM_BINARY")
+
+
+@pytest.fixture
+def fleet():
+    made = Fleet()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def shared_fleet():
+    made = Fleet()
+    yield made
+    made.close()

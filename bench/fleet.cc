@@ -69,24 +69,20 @@ Result<double> Fleet::submit(const std::string& admin_token, std::size_t batch, 
     const std::size_t jobs = std::min(batch, nodes_.size() - i * batch);
     std::string body = R"({"jobs":[)";
     for (std::size_t j = 0; j < jobs; ++j) {
-      body += fmt::format(
-          R"({}{{"name":"bench-{}","command":"python train.py --seed $SEED",)"
-          R"("environment":{{"SEED":"{}"}},"resources":{{"gpus":1}},)"
-          R"("checkpoint":{{"path":"checkpoints","match":"step-(\\d+)"
-    }}
-}
-})",
-          j == 0 ? "" : ",", i * batch + j, i * batch + j);
-}
-body += "]}";
-return swarm_.send(i, post("/v1/jobs", admin_token, "", body),
-                   [jobs](const Answer& answer) -> Status {
-                     TRY_VOID(expect(answer, 201, "submitting"));
-                     const Json answered = TRY(parse_json(answer.body));
-                     if (answered.value("jobs", Json()).size() == jobs) return {};
-                     return fail(ErrorCode::kInternal, "jobs are missing from an answer");
-                   });
-});
+      body += fmt::format(R"({}{{"name":"bench-{}","command":"python train.py --seed $SEED",)"
+                          R"("environment":{{"SEED":"{}"}},"resources":{{"gpus":1}},)"
+                          R"("checkpoint":{{"path":"checkpoints","match":"step-([0-9]+)$"}}}})",
+                          j == 0 ? "" : ",", i * batch + j, i * batch + j);
+    }
+    body += "]}";
+    return swarm_.send(i, post("/v1/jobs", admin_token, "", body),
+                       [jobs](const Answer& answer) -> Status {
+                         TRY_VOID(expect(answer, 201, "submitting"));
+                         const Json answered = TRY(parse_json(answer.body));
+                         if (answered.value("jobs", Json()).size() == jobs) return {};
+                         return fail(ErrorCode::kInternal, "jobs are missing from an answer");
+                       });
+  });
 }
 
 Result<double> Fleet::claim(std::size_t width) {

@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -193,6 +194,11 @@ class Fleet:
             return any(s >= step for s in self.api.steps(job))
         return wait_for(f"a set of {job} from step {step} on", probe, timeout)
 
+    @staticmethod
+    def free_port():
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            return listener.getsockname()[1]
+
     def close(self):
         """Ends it all; what is left over then was not ended by those who should have."""
         for fake in self.fakes:
@@ -200,8 +206,9 @@ class Fleet:
         for node in self.nodes:
             node.signal(signal.SIGCONT)
             node.signal(signal.SIGTERM)
+        until = time.monotonic() + 2
         for node in self.nodes:
-            node.stop()
+            node.stop(max(0.05, until - time.monotonic()))
         for closer in self.closers:
             closer()
         self.server.process.stop()

@@ -43,16 +43,27 @@ struct Prepared {
   std::vector<jobs::WorkdirFile> files;
 };
 
-Result<Prepared> prepare(const Options& options) {
-  const std::string path = options.file == "-" ? "/dev/stdin" : options.file;
+// Standard input cannot be read at an offset, so it is not a file like others here.
+Result<std::string> read_stdin() {
+  std::string out(jobs::kMaxJobFileBytes + 1, '\0');
+  out.resize(std::fread(out.data(), 1, out.size(), stdin));
+  if (std::ferror(stdin) != 0) return fail(ErrorCode::kInternal, "stdin cannot be read");
+  return out;
+}
+
+// A job file that is not there is a wrong argument.
+Result<std::string> read_job_file(const std::string& path) {
+  if (path == "-") return read_stdin();
   auto text = io::read_file(path, static_cast<std::int64_t>(jobs::kMaxJobFileBytes));
-  if (!text) {
-    return fail(
-        text.error().code == ErrorCode::kNotFound ? ErrorCode::kInvalidArgument : text.error().code,
-        text.error().message);
+  if (!text && text.error().code == ErrorCode::kNotFound) {
+    return fail(ErrorCode::kInvalidArgument, text.error().message);
   }
+  return text;
+}
+
+Result<Prepared> prepare(const Options& options) {
   Prepared out;
-  out.job = TRY(jobs::job_file_to_json(*text));
+  out.job = TRY(jobs::job_file_to_json(TRY(read_job_file(options.file))));
   if (!out.job.is_object()) {
     return fail(ErrorCode::kInvalidArgument, "a job file must be a mapping of keys to values");
   }
@@ -97,6 +108,14 @@ Result<Json> send(const ApiClient& client, const Options& options, Prepared& pre
   return client.call("POST", "/v1/jobs", prepared.job, call);
 }
 
+void print_summary(const Json& job, std::FILE* out) {
+  std::string text = fmt::format("{} {}", text_of(job, "id"), text_of(job, "status"));
+  if (const std::string step = text_of(job, "step"); !step.empty()) text += " at step " + step;
+  const std::int64_t interruptions = whole_of(job, "num_interruptions");
+  put(out, fmt::format("{}, {} interruption{}; 'loam report {}' shows the cost\n", text,
+                       interruptions, interruptions == 1 ? "" : "s", text_of(job, "id")));
+}
+
 Result<int> run(const Options& options) {
   Prepared prepared = TRY(prepare(options));
   if (options.dry_run) return dry_run(prepared);
@@ -113,6 +132,7 @@ Result<int> run(const Options& options) {
       note("loam: the job goes on; 'loam cancel {}' stops it\n", id);
     }
     job = TRY(std::move(ended));
+    print_summary(job, options.json ? stderr : stdout);
   }
   if (options.json) print_json(job);
   return options.wait ? exit_code_of_job(job) : kExitOk;

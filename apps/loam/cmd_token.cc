@@ -29,14 +29,15 @@ struct Options {
 
 Result<Json> token_request(const Options& options) {
   const bool pool = options.kind == "pool";
-  if (pool && (options.pool.empty() || !options.owner.empty() || !options.grants.empty())) {
+  const auto refuse = [&](std::string_view problem) {
     return fail(ErrorCode::kInvalidArgument,
-                "a pool token needs --pool, and no --owner or --grant");
-  }
-  if (!pool && (options.owner.empty() || !options.pool.empty())) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a token of kind {} needs --owner, and no --pool", options.kind));
-  }
+                fmt::format("a token of kind {} {}", options.kind, problem));
+  };
+  if (pool && options.pool.empty()) return refuse("needs --pool");
+  if (pool && !options.owner.empty()) return refuse("has no --owner");
+  if (pool && !options.grants.empty()) return refuse("reaches no files: leave out --grant");
+  if (!pool && options.owner.empty()) return refuse("needs --owner");
+  if (!pool && !options.pool.empty()) return refuse("has no --pool");
   Json body{{"kind", options.kind}};
   if (pool) {
     body["pool"] = options.pool;

@@ -25,7 +25,7 @@ namespace {
 // Events tell of changes at once; steps are no events, so the job is looked at now and then as
 // well. That also ends the watch if a proxy between here and the server swallows events.
 constexpr std::chrono::milliseconds kLook{2'000};
-constexpr std::chrono::seconds kBetweenSteps{10};
+constexpr std::chrono::seconds kBetweenSteps{5};
 
 class JobWatch {
  public:

@@ -72,6 +72,10 @@ Status commit_set(Operation& op, const LeaseRef& ref, const SetCommit& commit) {
       set_prefix(lease, commit.step, commit.id), commit.bytes, commit.files, commit.manifest,
       op.wall_ms));
   TRY_VOID(cover_attempt(op, ref.job, ref.epoch, commit.covered_us));
+  // A set can arrive before the renewal that would have told of its step.
+  TRY(op.session.exec(
+      "UPDATE attempt SET step = ? WHERE job_id = ? AND epoch = ? AND coalesce(step, -1) < ?",
+      commit.step, ref.job, ref.epoch, commit.step));
   TRY_VOID(refresh_committed_step(op, ref.job));
   return set_event(op, ref.job, ref.node, "checkpoint.committed",
                    {{"set", commit.id},

@@ -61,8 +61,8 @@ struct Held {
 class World {
  public:
   explicit World(std::uint64_t seed = 1) : random(seed), advancer_(clock) {
-    std::string pattern = std::filesystem::exists("/dev/shm") ? "/dev/shm/loam-jobs-XXXXXX"
-                                                              : "/tmp/loam-jobs-XXXXXX";
+    std::string pattern =
+        std::filesystem::exists("/dev/shm") ? "/dev/shm/loam-jobs-XXXXXX" : "/tmp/loam-jobs-XXXXXX";
     CHECK(mkdtemp(pattern.data()) != nullptr);
     directory_ = pattern;
     db_ = must(db::open_sqlite({.path = directory_ + "/db", .readers = 1}));

@@ -52,8 +52,14 @@ Status dequeue(Operation& op, const std::string& job) {
 }
 
 Result<std::int64_t> ready_due(Operation& op) {
-  return op.session.exec("UPDATE queue SET ready = 1 WHERE ready = 0 AND not_before_lc <= ?",
-                         op.lease_ms);
+  const auto due = TRY(op.session.rows(
+      "UPDATE queue SET ready = 1 WHERE ready = 0 AND not_before_lc <= ? RETURNING job_id",
+      op.lease_ms));
+  for (const db::Row& row : due) {
+    TRY(op.session.exec("UPDATE job SET phase = 'queued' WHERE id = ? AND phase = 'backoff'",
+                        row.text(0)));
+  }
+  return static_cast<std::int64_t>(due.size());
 }
 
 Result<bool> queue_has_ready(db::Session& session) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: bench/control.sh [--nodes N] [--seconds S]
+# Usage: bench/control.sh [--nodes N] [--seconds S] [-- SERVER-ARGUMENTS...]
 # Measures a real `loam server` with default options on a real disk, then the renewals alone on a
 # second one whose commits do not wait for company. BUILD names another build than build/release.
 set -euo pipefail
@@ -20,32 +20,40 @@ stop_server() {
 }
 trap 'stop_server; rm -rf "$out/state"' EXIT
 
-# measure SERVER-ARGUMENTS... -- BENCH-ARGUMENTS...
-measure() {
-  local arguments=()
-  while [ "$1" != -- ]; do arguments+=("$1"); shift; done
-  shift
+# start_server ARGUMENTS...: sets `server` and `port`.
+start_server() {
   rm -rf "$out/state"
-  "$loam" server --port 0 --state-dir "$out/state" --log-file "$out/server.log" \
-    ${arguments[@]+"${arguments[@]}"} >"$out/server.out" &
+  "$loam" server --port 0 --state-dir "$out/state" --log-file "$out/server.log" "$@" \
+    >"$out/server.out" &
   server=$!
-  local port=
   for _ in $(seq 100); do
     port=$(sed -n 's/^loam server .* listens on http:.*:\([0-9]*\)$/\1/p' "$out/server.out")
-    [ -n "$port" ] && break
-    kill -0 "$server" || exit 1
+    [ -z "$port" ] || return 0
+    kill -0 "$server" || return 1
     sleep 0.1
   done
-  [ -n "$port" ] || { echo "the server did not start" >&2; exit 1; }
+  echo "the server did not start" >&2
+  return 1
+}
+
+# measure ARGUMENTS...: of control_bench.
+measure() {
   "$build/bench/control_bench" --port "$port" --pid "$server" --state-dir "$out/state" \
     --out "$out/control.json" "$@"
   stop_server
 }
 
+bench_arguments=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do bench_arguments+=("$1"); shift; done
+[ $# -eq 0 ] || shift
+
 [ "$(stat -f -c %T "$out")" != tmpfs ] || { echo "$out is not on a disk" >&2; exit 1; }
-measure -- "$@"
+rm -f "$out/server.log"
+start_server "$@"
+measure ${bench_arguments[@]+"${bench_arguments[@]}"}
 if "$loam" server --help | grep -q -e --group-commit-ms; then
-  measure --group-commit-ms 0 -- --no-wait "$@"
+  start_server --group-commit-ms 0 "$@"
+  measure --no-wait ${bench_arguments[@]+"${bench_arguments[@]}"}
 else
   echo "loam server has no --group-commit-ms; the latencies without that wait are left out" >&2
 fi

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "figures.h"
@@ -49,23 +50,33 @@ Result<std::string> read_token(const std::string& path) {
   return fail(ErrorCode::kNotFound, "cannot read " + path);
 }
 
-Status measure_setup(Fleet& fleet, const Options& options, Figures& figures) {
-  const auto count = static_cast<double>(options.nodes);
-  const double enrolling =
-      TRY(fleet.enrol(TRY(read_token(options.state_dir + "/pool.token")), kClients));
-  const double submitting =
-      TRY(fleet.submit(TRY(read_token(options.state_dir + "/admin.token")), kBatch, kSubmitters));
-  const double claiming = TRY(fleet.claim(kClients));
+// Adds NAMEs_per_s, and how much of the server's CPU time one took: that figure bears other load on
+// the machine better.
+Status measure_phase(const std::string& name, const std::string& detail, const Options& options,
+                     Figures& figures, const std::function<Result<double>()>& phase) {
+  const double cpu_before = TRY(cpu_seconds(options.pid));
+  const double seconds = TRY(phase());
+  const double cpu = TRY(cpu_seconds(options.pid)) - cpu_before;
   if (options.no_wait) return {};
-  figures.add("enrols_per_s", count / enrolling, "nodes/s",
-              fmt::format("{} nodes, {} at a time", options.nodes, kClients));
-  figures.add(
-      "submits_per_s", count / submitting, "jobs/s",
-      fmt::format("{} jobs, {} in a call, {} calls at a time", options.nodes, kBatch, kSubmitters));
-  figures.add(
-      "claims_per_s", count / claiming, "claims/s",
-      fmt::format("{} jobs, each by a node of its own, {} at a time", options.nodes, kClients));
+  const auto count = static_cast<double>(options.nodes);
+  figures.add(name + "s_per_s", count / seconds, "1/s", detail);
+  figures.add(name + "_cpu_us", cpu / count * 1e6, "us", "CPU time of the server for each");
   return {};
+}
+
+Status measure_setup(Fleet& fleet, const Options& options, Figures& figures) {
+  const std::string pool_token = TRY(read_token(options.state_dir + "/pool.token"));
+  const std::string admin_token = TRY(read_token(options.state_dir + "/admin.token"));
+  TRY_VOID(measure_phase("enrol", fmt::format("{} nodes, {} at a time", options.nodes, kClients),
+                         options, figures, [&] { return fleet.enrol(pool_token, kClients); }));
+  TRY_VOID(measure_phase(
+      "submit",
+      fmt::format("{} jobs, {} in a call, {} calls at a time", options.nodes, kBatch, kSubmitters),
+      options, figures, [&] { return fleet.submit(admin_token, kBatch, kSubmitters); }));
+  return measure_phase(
+      "claim",
+      fmt::format("{} jobs, each by a node of its own, {} at a time", options.nodes, kClients),
+      options, figures, [&] { return fleet.claim(kClients); });
 }
 
 void add_renewals(const RenewalRun& run, const Fleet& fleet, const HttpSwarm& swarm,
@@ -84,11 +95,13 @@ void add_renewals(const RenewalRun& run, const Fleet& fleet, const HttpSwarm& sw
   }
   figures.add_latency("renew", run.renewals_us,
                       "from send to answer, the commit's wait for company included,");
-  figures.add_latency("heartbeat", run.heartbeats_us, "likewise");
   figures.add("renewals_per_s", static_cast<double>(run.renewals_us.size()) / run.window_s, "1/s",
               load);
-  figures.add("heartbeats_per_s", static_cast<double>(run.heartbeats_us.size()) / run.window_s,
-              "1/s", "beside them");
+  if (!run.heartbeats_us.empty()) {
+    figures.add_latency("heartbeat", run.heartbeats_us, "from send to answer, counted alike,");
+    figures.add("heartbeats_per_s", static_cast<double>(run.heartbeats_us.size()) / run.window_s,
+                "1/s", "beside the renewals");
+  }
   figures.add("server_cpu_share", share, "cores",
               "user and system time of the server over that window, of one core");
   figures.add("client_late_p99_ms", static_cast<double>(percentile(run.lateness_us, 0.99)) / 1e3,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job has one owner: frozen, cut-off and dead nodes lose it, and nothing of theirs shows."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -24,7 +25,7 @@ def node_home(fleet, name):
 
 def test_t01_a_frozen_node_loses_its_job_and_its_child(fleet):
     a = fleet.node("a")
-    job = fleet.api.submit(counter(fleet, 60))
+    job = fleet.api.submit(counter(fleet, 45))
     fleet.running_on(job, "a")
     fleet.committed(job, 3)
     programs = programs_of(fleet, "a")
@@ -35,6 +36,7 @@ def test_t01_a_frozen_node_loses_its_job_and_its_child(fleet):
     of_a = [s for s in fleet.api.sets(job, every=True) if s["epoch"] == 1]
     a.signal(signal.SIGCONT)
     wait_for("the child of A to end", lambda: not any(map(alive, programs)), timeout=5)
+    wait_for("A to hear of it", lambda: f"the lease of {job} (attempt 1) is lost" in a.text())
     done = fleet.status(job, "completed")
     assert done["epoch"] == 2 and done["num_interruptions"] == 1
     assert result(fleet) == "finished by attempt 2\n"
@@ -49,7 +51,7 @@ def test_t01_every_call_of_the_old_owner_gets_lease_lost(fleet):
     job = fleet.api.submit(spec)
     old = fleet.fake("a").claim()
     kept = old.commit(1)
-    etag = old.put("ckpt/2-s-late/state", b"late")
+    etag = old.put("ckpt/2-s-late-one/state", b"late")
     wait_for("the lease to expire", lambda: fleet.api.job(job)["phase"] == "recovering")
     assert old.grants(put=["out/0/x"]).error == "conflict"
     new = fleet.fake("b").claim()
@@ -57,7 +59,7 @@ def test_t01_every_call_of_the_old_owner_gets_lease_lost(fleet):
     calls = {
         "renew": old.renew(step=9), "grants": old.grants(put=["out/0/result"]),
         "upload": old.upload("out/0/result", b"of the old one"),
-        "commit": old.commit_call("s-late", 2, {"state": b"late"}, [etag]),
+        "commit": old.commit_call("s-late-one", 2, {"state": b"late"}, [etag]),
         "bad": old.post(f"checkpoints/{kept}/bad", {"message": "lie"}),
         "log": old.log(0, b"late output"), "complete": old.complete(), "fail": old.fail(),
         "release": old.release(),
@@ -75,14 +77,14 @@ def test_t02_a_node_without_the_server_fences_itself_and_comes_back(fleet):
     proxy = Proxy(fleet.server.port)
     fleet.closers.append(proxy.close)
     fleet.node("a", url=proxy.url)
-    job = fleet.api.submit(counter(fleet, 110))
+    job = fleet.api.submit(counter(fleet, 80))
     fleet.committed(job, 3)
     programs = programs_of(fleet, "a")
     proxy.cut()
     cut_at = time.monotonic()
     wait_for("the lease to expire", lambda: fleet.api.job(job)["phase"] == "recovering")
     # The last renewal was sent before the cut, so the node's deadline lies within its TTL of it.
-    time.sleep(max(0, cut_at + 3.2 - time.monotonic()))
+    time.sleep(max(0, cut_at + 3.5 - time.monotonic()))
     fenced_at = time.monotonic()
     time.sleep(2)
     attempted = [r for r in proxy.refused if r.at < fenced_at]
@@ -119,7 +121,7 @@ def test_t02_a_cut_off_node_whose_job_was_given_away_ends_the_child(fleet):
 
 def test_t07_a_killed_node_is_replaced_within_ttl_and_a_second(fleet):
     a = fleet.node("a")
-    job = fleet.api.submit(counter(fleet, 50))
+    job = fleet.api.submit(counter(fleet, 30))
     fleet.committed(job, 2)
     fleet.node("b")
     programs = programs_of(fleet, "a")
@@ -198,7 +200,8 @@ def test_t04_four_slots_do_not_mix_up(fleet):
     fleet.node("b")
     home = next((fleet.directory / "node-a/attempts").glob(f"{jobs[1]}-1/work"))
     for pid in processes_with(f"HOME={home}/.loam/home"):
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # a sleep of it may just have ended
+            os.kill(pid, signal.SIGKILL)
     for i, job in enumerate(jobs):
         done = fleet.status(job, "completed", timeout=40)
         assert done["epoch"] == (2 if i == 1 else 1)

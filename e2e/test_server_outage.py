@@ -104,7 +104,7 @@ def test_t14_a_long_outage_freezes_leases_and_work_counts_after(fleet):
     fleet.node("a", slots=2)
     fleet.node("b", slots=2)
     short = fleet.api.submit(counter(fleet, 25, to="/users/e2e/short", **times))
-    long = fleet.api.submit(counter(fleet, 150, to="/users/e2e/long", **times))
+    long = fleet.api.submit(counter(fleet, 120, to="/users/e2e/long", **times))
     for job in (short, long):
         fleet.committed(job, 2)
     fleet.server.process.kill()
@@ -138,7 +138,7 @@ def test_t10_a_submit_that_was_cut_off_is_absent_or_runnable(fleet):
     jobs = fleet.api.get("/v1/jobs").expect(200)["jobs"]
     assert len(jobs) == 1 and {a["id"] for a in answers} == {jobs[0]["id"]}
     other = fleet.api.post("/v1/jobs", fleet.job("false"), headers={"Idempotency-Key": key})
-    assert other.status == 422
+    assert other.status in (400, 409, 422) and "Idempotency-Key" in other.message, other.body
     assert len(fleet.api.get("/v1/jobs").expect(200)["jobs"]) == 1
     lease = fleet.fake().claim()
     assert lease.job == jobs[0]["id"]

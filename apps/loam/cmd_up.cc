@@ -72,8 +72,13 @@ Result<Child> start_node(const Options& options, const std::string& url, int ind
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
+  // A node is on its own: the server's sockets and files are not for it.
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   const int error =
-      posix_spawn(&child.pid, "/proc/self/exe", nullptr, &attributes, argv.data(), environ);
+      posix_spawn(&child.pid, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(io::error_from_errno(error, "start " + child.name));
   return child;
@@ -91,7 +96,8 @@ Status write_state(const Options& options, const std::string& url,
                    {"nodes", std::move(nodes)}};
   if (!options.no_client_config) {
     std::string token = TRY(io::read_file(admin_token_path(options.server.state_dir), 4'096));
-    while (token.ends_with('\n')) token.pop_back();
+    while (token.ends_with('\n'))
+      token.pop_back();
     const std::string path = client_config_path(process_environment());
     if (!path.empty()) TRY_VOID(save_client_config(path, url, token));
   }

@@ -74,7 +74,8 @@ Status Transfer::insist(const std::function<Status()>& call) const {
     if (status) return {};
     const ErrorCode code = status.error().code;
     const bool passing = is_retryable(code) || code == ErrorCode::kCanceled ||
-                         code == ErrorCode::kDataCorrupt || code == ErrorCode::kInternal;
+                         code == ErrorCode::kDataCorrupt || code == ErrorCode::kUnprocessable ||
+                         code == ErrorCode::kInternal;
     // An expired lease answers kConflict until it is renewed, which the lease's own thread does.
     if (!passing && !(code == ErrorCode::kConflict && !lease_.may_publish())) return status;
     if (give_up_()) return status;

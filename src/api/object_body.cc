@@ -43,7 +43,7 @@ Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::str
     const std::size_t n = TRY(body.read(out));
     crc = io::crc32c(out.first(n), crc);
     if (n == 0 && crc32c && *crc32c != fmt::format("{:08x}", crc)) {
-      return fail(ErrorCode::kDataCorrupt,
+      return fail(ErrorCode::kUnprocessable,
                   fmt::format("the body's CRC32C is {:08x}, not {} as announced", crc, *crc32c));
     }
     return n;

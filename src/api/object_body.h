@@ -10,7 +10,7 @@
 namespace loam::api {
 
 // Streams a request's body into an object. With `crc32c` (eight hexadecimal digits) a body that
-// does not match is kDataCorrupt and nothing becomes visible.
+// does not match is kUnprocessable and nothing becomes visible.
 Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::string& key,
                                       net::BodyReader& body,
                                       const std::optional<std::string>& crc32c);

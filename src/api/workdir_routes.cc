@@ -48,7 +48,7 @@ Result<Json> put_blob(const ApiContext& context, const net::HttpRequest& request
     if (n > 0) {
       hash.update(out.first(n));
     } else if (hash.finish_hex() != sha256) {
-      return fail(ErrorCode::kDataCorrupt,
+      return fail(ErrorCode::kUnprocessable,
                   fmt::format("the body's SHA-256 is not {}; did the file change?", sha256));
     }
     return n;

@@ -23,6 +23,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "lease_lost";
     case ErrorCode::kTooLarge:
       return "too_large";
+    case ErrorCode::kUnprocessable:
+      return "unprocessable";
     case ErrorCode::kResourceExhausted:
       return "resource_exhausted";
     case ErrorCode::kUnavailable:

@@ -20,6 +20,8 @@ enum class ErrorCode {
   kConflict,            // the thing is in a state that does not allow this
   kLeaseLost,           // the lease was given to another, or its token is wrong
   kTooLarge,            // over a stated bound
+  kUnprocessable,       // it contradicts itself or an earlier call: bytes that do not match their
+                        // announced checksum, another body under a used Idempotency-Key
   kResourceExhausted,   // a queue, quota or rate is full; later may do
   kUnavailable,         // a peer or service did not answer; a retry may do
   kDeadlineExceeded,    // the time given for it has passed

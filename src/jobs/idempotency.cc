@@ -12,7 +12,7 @@ Result<std::optional<std::string>> earlier_answer(Operation& op, const Idempoten
   if (!row) return std::optional<std::string>();
   if (row->text(0) != key.body_sha256) {
     return fail(
-        ErrorCode::kInvalidArgument,
+        ErrorCode::kUnprocessable,
         fmt::format("the Idempotency-Key '{}' was used with another body; use a new key for "
                     "a new request",
                     key.key.substr(0, 80)));

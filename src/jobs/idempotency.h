@@ -19,7 +19,7 @@ struct IdempotencyKey {
   std::string body_sha256;
 };
 
-// The answer given to this key before, if any. The same key with another body is kInvalidArgument.
+// The answer given to this key before, if any. The same key with another body is kUnprocessable.
 Result<std::optional<std::string>> earlier_answer(Operation& op, const IdempotencyKey& key);
 // Remembers the answer in the transaction of what it answers.
 Status remember_answer(Operation& op, const IdempotencyKey& key, const std::string& answer);

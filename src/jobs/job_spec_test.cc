@@ -29,8 +29,7 @@ Json full() {
                    "quiet_for": 2.5, "keep_last": 4},
     "progress": {"pattern": "step (\\d+)", "timeout": "5m"},
     "priority": -3, "retry": {"max_failures": 9}, "heartbeat_interval": 0.5, "lease_ttl": "1500ms",
-    "grace_period": 0, "isolation_limit": "2h"
-})"));
+    "grace_period": 0, "isolation_limit": "2h"})json"));
 }
 
 TEST(JobSpecTest, ReadsEveryKeyAndFillsParameters) {
@@ -135,8 +134,7 @@ const BadCase kBadCases[] = {
     {"priority", R"({"priority": 1001})", "'priority'"},
     {"workdir", R"({"workdir": "."})", "'workdir'"},
     {"arguments_text", R"({"arguments": "a b"})", "'arguments' must be a list"},
-}
-;
+};
 
 class BadJobSpecTest : public ::testing::TestWithParam<BadCase> {};
 
@@ -154,7 +152,7 @@ TEST_P(BadJobSpecTest, IsRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BadJobSpecTest, ::testing::ValuesIn(kBadCases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 TEST(JobSpecTest, OnlyAMappingIsAJob) {
   for (const Json& input : {Json(), Json(3), Json("x"), Json::array()}) {

@@ -20,7 +20,7 @@ constexpr std::array kAllCodes{
     ErrorCode::kConflict,          ErrorCode::kLeaseLost,       ErrorCode::kTooLarge,
     ErrorCode::kResourceExhausted, ErrorCode::kUnavailable,     ErrorCode::kDeadlineExceeded,
     ErrorCode::kDataCorrupt,       ErrorCode::kUnimplemented,   ErrorCode::kCanceled,
-    ErrorCode::kInternal,
+    ErrorCode::kInternal,          ErrorCode::kUnprocessable,
 };
 
 // A body that is not ours (a proxy's page) is quoted up to this length.
@@ -48,6 +48,8 @@ int http_status(ErrorCode code) {
       return 409;
     case ErrorCode::kTooLarge:
       return 413;
+    case ErrorCode::kUnprocessable:
+      return 422;
     case ErrorCode::kResourceExhausted:
       return 429;
     case ErrorCode::kUnavailable:

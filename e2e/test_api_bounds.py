@@ -206,7 +206,7 @@ def test_an_upload_whose_checksum_is_wrong_is_not_stored(shared_fleet):
     job = fleet.api.submit(fleet.job("true", pool="crc"))
     lease = fleet.fake("crc", pool="crc").claim()
     wrong = lease.upload("out/0/x", b"123456789", **{"Loam-Crc32c": "00000000"})
-    assert wrong.status == 400
+    assert wrong.status == 422
     assert list(fleet.server.store_file(f"jobs/{job}").rglob("x")) == []
     assert lease.upload("out/0/x", b"123456789", **{"Loam-Crc32c": "e3069283"}).status == 200
     lease.complete().expect(200)

@@ -24,7 +24,8 @@ part "build" build release
 part "unit and property tests" suite release
 [[ $mode == fast ]] && exit 0
 
-part "build with address and undefined-behaviour sanitizers" build asan
+tests=$(cd build/release && ctest -N | sed -n 's/^ *Test *#[0-9]*: //p' | tr '\n' ' ')
+part "build with address and undefined-behaviour sanitizers" build asan "$tests"
 part "tests with them" suite asan
 part "build with the thread sanitizer" build tsan "net_test db_test control_test"
 part "concurrent parts with it" env TSAN_OPTIONS=halt_on_error=1 \

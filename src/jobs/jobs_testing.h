@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "db/sqlite_database.h"
 #include "jobs/cancel.h"
@@ -61,6 +62,11 @@ struct Held {
 class World {
  public:
   explicit World(std::uint64_t seed = 1) : random(seed), advancer_(clock) {
+    // The warnings that tests provoke would bury their results.
+    [[maybe_unused]] static const bool quiet = [] {
+      log_setup({.level = LogLevel::kError});
+      return true;
+    }();
     std::string pattern =
         std::filesystem::exists("/dev/shm") ? "/dev/shm/loam-jobs-XXXXXX" : "/tmp/loam-jobs-XXXXXX";
     CHECK(mkdtemp(pattern.data()) != nullptr);

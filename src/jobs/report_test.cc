@@ -79,8 +79,8 @@ TEST(ReportTest, AJobThatWasHandedOver) {
   EXPECT_EQ(by_class.at("lost_work"), 0.1);
   EXPECT_EQ(report.at("seconds_total"), 0.4);
   // 0.3 s at one dollar a second and 0.1 s at two.
-  EXPECT_NEAR(report.at("usd").get<double>(), 300.0 + 200.0, 1e-6);
-  EXPECT_NEAR(report.at("usd_per_step").get<double>(), 500.0 / 20, 1e-6);
+  EXPECT_NEAR(report.at("usd").get<double>(), 0.3 + 0.2, 1e-9);
+  EXPECT_NEAR(report.at("usd_per_step").get<double>(), 0.5 / 20, 1e-9);
   // The stall of 101 ms counts as three medians.
   EXPECT_NEAR(report.at("goodput").get<double>(), (9 * 1'000 + 3'000) / 400'000.0, 1e-12);
 }

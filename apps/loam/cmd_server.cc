@@ -18,6 +18,7 @@ struct Options {
   double node_heartbeat = 10;
   double node_ttl = 30;
   double sweep_grace = 3'600;
+  std::int64_t group_commit_ms = 50;
   std::string log_file;
   bool log_json = false;
 };
@@ -32,6 +33,7 @@ int run(Options options) {
   options.server.node_heartbeat = ms(options.node_heartbeat);
   options.server.node_ttl = ms(options.node_ttl);
   options.server.sweep_grace = ms(options.sweep_grace);
+  options.server.group_commit = std::chrono::milliseconds(options.group_commit_ms);
   auto server = ServerProcess::start(options.server);
   if (!server) {
     fmt::print(stderr, "loam: the server did not start: {}\n", server.error().message);
@@ -79,6 +81,11 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->add_option("--sweep-grace", options->sweep_grace,
                    "Seconds before what ended attempts left in the store is deleted")
       ->check(CLI::Range(0.1, 1e9))
+      ->capture_default_str();
+  command
+      ->add_option("--group-commit-ms", options->group_commit_ms,
+                   "How long a renewal may wait to share a commit with others")
+      ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   command->add_option("--log-file", options->log_file, "Log here instead of standard error");
   command->add_flag("--log-json", options->log_json, "Log lines as JSON");

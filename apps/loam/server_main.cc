@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 #include "api/context.h"
 #include "api/routes.h"
@@ -118,6 +119,14 @@ class LocalServer final : public ServerProcess {
   bool stopped_ = false;
 };
 
+// A connection a node needs a descriptor each, and the usual soft limit is far below the hard one.
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) LOG_WARN("cannot raise the limit on open files");
+}
+
 Result<io::Fd> lock_state(const std::string& state_dir) {
   io::Fd lock = TRY(io::open_file(state_dir + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -175,6 +184,7 @@ std::string pool_token_path(const std::string& state_dir) {
 }
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions& options) {
+  raise_file_limit();
   TRY_VOID(io::make_directories(options.state_dir, 0700));
   io::Fd lock = TRY(lock_state(options.state_dir));
   SystemRandom random;

@@ -58,18 +58,36 @@ Result<Json> enrol(const ApiContext& context, const net::HttpRequest& request) {
               {"node_ttl_ms", context.options.node_ttl_ms}};
 }
 
-Result<Json> heartbeat(const ApiContext& context, const net::HttpRequest& request) {
-  const jobs::Principal node = TRY(node_caller(context, request));
-  const Json body = TRY(body_object(request));
-  const std::int64_t now_us = TRY(json_int(body, "now_us"));
-  const auto segments = TRY(jobs::parse_segments(body.value("segments", Json())));
-  TRY_VOID(context.services.write(
-      [&](jobs::Operation& op) -> Status {
-        TRY_VOID(jobs::touch_node(op, node.node, now_us));
-        return jobs::record_segments(op, node.node, now_us, segments);
+// Like renewals, heartbeats come by the thousand and hold no thread while their commit gathers
+// company.
+void heartbeat(const ApiContext& context, const net::HttpRequest& request,
+               const net::ResponderPtr& responder) {
+  struct Call {
+    std::string node;
+    std::int64_t now_us = 0;
+    std::vector<jobs::Segment> segments;
+  };
+  const auto parsed = [&]() -> Result<std::shared_ptr<Call>> {
+    auto call = std::make_shared<Call>();
+    call->node = TRY(node_caller(context, request)).node;
+    const Json body = TRY(body_object(request));
+    call->now_us = TRY(json_int(body, "now_us"));
+    call->segments = TRY(jobs::parse_segments(body.value("segments", Json())));
+    return call;
+  }();
+  if (!parsed) return responder->send(net::error_response(parsed.error()));
+  context.services.db.write_async(
+      [&context, call = *parsed](db::Session& session) -> Status {
+        jobs::Operation op =
+            TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
+        TRY_VOID(jobs::touch_node(op, call->node, call->now_us));
+        return jobs::record_segments(op, call->node, call->now_us, call->segments);
       },
-      {.may_wait = context.options.group_commit}));
-  return Json{{"heartbeat_ms", context.options.node_heartbeat_ms}};
+      {.may_wait = context.options.group_commit},
+      [&context, responder](const Status& status) {
+        if (!status) return responder->send(net::error_response(status.error()));
+        respond(responder, 200, Json{{"heartbeat_ms", context.options.node_heartbeat_ms}});
+      });
 }
 
 Result<Json> drain(const ApiContext& context, const net::HttpRequest& request) {
@@ -115,7 +133,10 @@ void add_node_routes(net::Router& router, const ApiContext& context) {
   };
   add("POST", "/v1/nodes", 201, enrol);
   add("GET", "/v1/nodes", 200, list);
-  add("POST", "/v1/node/heartbeat", 200, heartbeat);
+  router.add("POST", "/v1/node/heartbeat", {},
+             [&context](const net::HttpRequest& request, const net::ResponderPtr& responder) {
+               heartbeat(context, request, responder);
+             });
   add("POST", "/v1/node/drain", 200, drain);
   add("POST", "/v1/node/leave", 200, leave);
 }

@@ -23,6 +23,7 @@ class Ticker {
   std::function<void()> on_change_;
   jobs::LeaseClockAdvancer advancer_;
   std::int64_t next_cleaning_ms_ = 0;
+  std::int64_t rounds_ = 0;
   WorkerThread thread_;
 };
 

@@ -45,7 +45,7 @@ TEST(CheckpointSetTest, CommittingIsIdempotentAndBoundToTheLease) {
   const Held held = world.claim(world.enrol());
   must(world.commit(held, "set-a", 5));
   must(world.commit(held, "set-a", 5));
-  EXPECT_EQ(world.job(job).at("committed_step"), 5);
+  EXPECT_EQ(world.job(job).at("recovery_step"), 5);
   EXPECT_EQ(world.events(job, "checkpoint.committed"), 1);
   const auto prefix =
       must(world.read([&](db::Session& s) { return readable_set_prefix(s, job, "set-a"); }));
@@ -68,10 +68,10 @@ TEST(CheckpointSetTest, TheRecoveryPointIsTheNewestCommittedSet) {
   const Held held = world.claim(world.enrol());
   must(world.commit(held, "set-9", 9));
   must(world.renew(held, {.step = 12}));
-  EXPECT_EQ(world.job(job).at("committed_step"), 9);
+  EXPECT_EQ(world.job(job).at("recovery_step"), 9);
   EXPECT_EQ(world.job(job).at("step"), 12);
   must(world.commit(held, "set-10", 10));
-  EXPECT_EQ(world.job(job).at("committed_step"), 10);
+  EXPECT_EQ(world.job(job).at("recovery_step"), 10);
 }
 
 TEST(CheckpointSetTest, ABadSetFallsBackToTheOneBefore) {
@@ -92,7 +92,7 @@ TEST(CheckpointSetTest, ABadSetFallsBackToTheOneBefore) {
   must(mark(next));
   must(mark(next));
   EXPECT_EQ(world.events(job, "checkpoint.bad"), 1);
-  EXPECT_EQ(world.job(job).at("committed_step"), 10);
+  EXPECT_EQ(world.job(job).at("recovery_step"), 10);
   must(world.release(next));
   EXPECT_EQ(candidates(world.claim(node)), (std::vector<std::string>{"set-10"}));
 }
@@ -112,7 +112,7 @@ TEST(CheckpointSetTest, ThreeCrashesOnLoadMakeASetSuspectAndAreForgiven) {
   EXPECT_EQ(world.status(job), "pending");
   EXPECT_EQ(world.job(job).at("num_failures"), 0);
   EXPECT_EQ(state(world, "set-20"), "suspect");
-  EXPECT_EQ(world.job(job).at("committed_step"), 10);
+  EXPECT_EQ(world.job(job).at("recovery_step"), 10);
   EXPECT_EQ(world.events(job, "checkpoint.suspect"), 1);
   // The nodes were not to blame, and the set before goes first.
   const Held fourth = world.claim(third.ref.node);

@@ -20,8 +20,8 @@ using testing::must;
 using testing::World;
 
 constexpr int kSeeds = 50;
-constexpr int kSteps = 2'000;
-constexpr int kStepsPerCheck = 20;
+constexpr int kSteps = 1'500;
+constexpr int kStepsPerCheck = 25;
 constexpr std::size_t kMostNodes = 12;
 
 class Simulation {

@@ -56,6 +56,7 @@ TEST(StatusTest, EveryCodeSurvivesTheWayThroughAResponse) {
 TEST(StatusTest, ForeignResponsesHaveAMeaningToo) {
   EXPECT_EQ(error_from_response(502, "<html>bad gateway").code, ErrorCode::kUnavailable);
   EXPECT_EQ(error_from_response(503, "").code, ErrorCode::kUnavailable);
+  EXPECT_EQ(error_from_response(422, "").code, ErrorCode::kUnprocessable);
   EXPECT_EQ(error_from_response(429, "[]").code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(error_from_response(418, "{\"x\":1}").code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error_from_response(599, "{\"error\":7}").code, ErrorCode::kInternal);

@@ -90,6 +90,8 @@ ErrorCode code_from_status(int status, std::string_view error_name) {
       return ErrorCode::kPreconditionFailed;
     case 413:
       return ErrorCode::kTooLarge;
+    case 422:
+      return ErrorCode::kUnprocessable;
     case 429:
       return ErrorCode::kResourceExhausted;
     case 431:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -69,6 +70,8 @@ Status retain(const Services& services, const std::string& job) {
       if (set.state == "retired" || set.state == "deleted") continue;
       sets.push_back({set.id, set.step, set.pinned, set_state(set.state)});
     }
+    // The list is newest first; retention takes sets in the order in which they were committed.
+    std::reverse(sets.begin(), sets.end());
     const std::int64_t keep = spec.checkpoint ? spec.checkpoint->keep_last : 2;
     return jobs::retire_sets(op, checkpoint::choose_sets_to_delete(sets, keep));
   });

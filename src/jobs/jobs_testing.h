@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -87,14 +89,37 @@ class World {
   // Runs an operation in a write transaction of its own.
   template <typename F>
   auto write(F operation) -> std::invoke_result_t<F, Operation&> {
-    return db_->write_value([&](db::Session& session) -> std::invoke_result_t<F, Operation&> {
+    using Out = std::invoke_result_t<F, Operation&>;
+    const auto run = [&](db::Session& session) -> Out {
       Operation op = TRY(Operation::begin(session, clock, random));
       return operation(op);
-    });
+    };
+    if (open_ == nullptr) return db_->write_value(run);
+    must(open_->exec("SAVEPOINT test"));
+    Out out = run(*open_);
+    if (!out) must(open_->exec("ROLLBACK TO test"));
+    must(open_->exec("RELEASE test"));
+    return out;
   }
   template <typename F>
   auto read(F operation) -> std::invoke_result_t<F, db::Session&> {
-    return db_->read_value(std::move(operation));
+    return open_ != nullptr ? operation(*open_) : db_->read_value(std::move(operation));
+  }
+  // What `calls` writes shares one commit, an operation being undone alone as ever. Tests of many
+  // small operations would else spend their time on the way to the writer's thread.
+  void together(const std::function<void()>& calls) {
+    std::exception_ptr thrown;
+    must(db_->write([&](db::Session& session) -> Status {
+      open_ = &session;
+      try {
+        calls();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      open_ = nullptr;
+      return {};
+    }));
+    if (thrown) std::rethrow_exception(thrown);
   }
   template <typename... Args>
   std::vector<db::Row> rows(std::string_view sql, const Args&... args) {
@@ -114,8 +139,8 @@ class World {
   }
   template <typename... Args>
   void exec(std::string_view sql, const Args&... args) {
-    must(db_->write([&](db::Session& s) -> Status {
-      TRY(s.exec(sql, args...));
+    must(write([&](Operation& op) -> Status {
+      TRY(op.session.exec(sql, args...));
       return {};
     }));
   }
@@ -234,6 +259,7 @@ class World {
 
   std::string directory_;
   std::unique_ptr<db::Database> db_;
+  db::Session* open_ = nullptr;  // inside together()
   LeaseClockAdvancer advancer_;
   int nodes_ = 0;
 };

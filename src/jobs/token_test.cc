@@ -88,7 +88,7 @@ TEST(IdempotencyTest, AKeyGivesItsAnswerForSevenDays) {
   EXPECT_FALSE(must(earlier(key)));
   must(world.write([&](Operation& op) { return remember_answer(op, key, "answer"); }));
   EXPECT_EQ(must(earlier(key)), "answer");
-  EXPECT_EQ(code_of(earlier({"ann", "POST /jobs", "k1", "body-b"})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(earlier({"ann", "POST /jobs", "k1", "body-b"})), ErrorCode::kUnprocessable);
   EXPECT_FALSE(must(earlier({"bob", "POST /jobs", "k1", "body-b"})));
   EXPECT_FALSE(must(earlier({"ann", "POST /other", "k1", "body-b"})));
   world.exec("UPDATE lease_clock SET ms = ms + ?", kIdempotencyKeptMs);

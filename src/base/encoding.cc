@@ -169,7 +169,8 @@ std::string printable(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_sequence(text);
     const unsigned char lead = static_cast<unsigned char>(text[0]);
-    if (length == 0 || (length == 1 && (lead < 0x20 || lead == 0x7f))) {
+    const bool c1 = length == 2 && lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+    if (length == 0 || c1 || (length == 1 && (lead < 0x20 || lead == 0x7f))) {
       out += "\\x";
       out += kHex[lead >> 4];
       out += kHex[lead & 15U];

@@ -118,8 +118,10 @@ Result<std::int64_t> blame_resumed_set(Operation& op, const std::string& job, st
   }
   TRY(op.session.exec("UPDATE checkpoint_set SET state = 'suspect', message = ? WHERE id = ?",
                       "three programs in a row failed on loading it", set));
-  TRY(op.session.exec("UPDATE job SET num_failures = num_failures - ? WHERE id = ?",
-                      kLoadFailuresForSuspicion, job));
+  TRY(
+      op.session.exec("UPDATE job SET num_failures = CASE WHEN num_failures > ? THEN num_failures "
+                      "- ? ELSE 0 END WHERE id = ?",
+                      kLoadFailuresForSuspicion, kLoadFailuresForSuspicion, job));
   TRY(op.session.exec("DELETE FROM ban WHERE job_id = ?", job));
   TRY_VOID(refresh_committed_step(op, job));
   TRY_VOID(set_event(op, job, "", "checkpoint.suspect", {{"set", set}, {"step", row->integer(2)}}));

@@ -135,7 +135,7 @@ TEST(CheckpointSetTest, AStepClearsASetOfBlame) {
 }
 
 // Failures that a retry has wiped cannot be forgiven a second time.
-TEST(CheckpointSetTest, DISABLED_ForgivingStopsAtZero) {
+TEST(CheckpointSetTest, ForgivingStopsAtZero) {
   World world;
   const std::string job = world.submit("ann", {{"retry", {{"max_failures", 2}}}});
   const Held first = world.claim(world.enrol());

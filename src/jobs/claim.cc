@@ -178,7 +178,10 @@ Result<std::optional<Claimed>> claim_job(Operation& op, const ClaimRequest& requ
       "SELECT job_id, epoch, token_hash FROM lease WHERE node_id = ? AND slot = ? AND claim = ?",
       request.node, request.slot, request.claim));
   if (repeat) {
-    CHECK(repeat->text(2) == sha256_hex(request.token));
+    // Only another server key than the one the claim was made under gives another token.
+    if (repeat->text(2) != sha256_hex(request.token)) {
+      return fail(ErrorCode::kConflict, "the claim was made under another server key");
+    }
     return TRY(describe(op, repeat->text(0), repeat->integer(1)));
   }
   const Node node = TRY(usable_node(op, request));

@@ -2,7 +2,6 @@
 #include "jobs/expire.h"
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,17 +21,19 @@ struct Due {
   bool extended = false;
 };
 
-Result<bool> is_mass_expiry(Operation& op, const std::string& pool, const std::vector<Due>& due) {
-  std::set<std::string> nodes;
-  for (const Due& lease : due)
-    nodes.insert(lease.node);
-  const auto count = static_cast<std::int64_t>(due.size());
-  if (count < kMassLeases || static_cast<std::int64_t>(nodes.size()) < kMassNodes) return false;
-  const auto held = TRY(op.session.row(
-      "SELECT count(*) FROM lease l JOIN node n ON n.id = l.node_id WHERE l.state = 'held' AND "
+// A healthy lease always has more than half of its TTL left, since that is at least two heartbeats;
+// so those below it, and those already given more time, are the ones in trouble, due in this round
+// or not.
+Result<bool> is_mass_expiry(Operation& op, const std::string& pool) {
+  const auto row = TRY(op.session.row(
+      "SELECT count(*), sum(CASE WHEN l.extended = 1 OR l.expires_lc < ? + l.ttl_ms / 2 THEN 1 "
+      "ELSE 0 END), count(DISTINCT CASE WHEN l.extended = 1 OR l.expires_lc < ? + l.ttl_ms / 2 "
+      "THEN l.node_id END) FROM lease l JOIN node n ON n.id = l.node_id WHERE l.state = 'held' AND "
       "n.pool = ?",
-      pool));
-  return held && count * 2 > held->integer(0);
+      op.lease_ms, op.lease_ms, pool));
+  if (!row || row->integer(0) == 0) return false;
+  const std::int64_t troubled = row->integer(1);
+  return troubled >= kMassLeases && row->integer(2) >= kMassNodes && troubled * 2 > row->integer(0);
 }
 
 Status expire_one(Operation& op, const Due& due) {
@@ -62,7 +63,7 @@ Result<std::int64_t> expire_leases(Operation& op) {
   }
   std::int64_t expired = 0;
   for (const auto& [pool, due] : by_pool) {
-    const bool mass = TRY(is_mass_expiry(op, pool, due));
+    const bool mass = TRY(is_mass_expiry(op, pool));
     for (const Due& lease : due) {
       if (mass && !lease.extended) {
         TRY(op.session.exec(

@@ -106,7 +106,7 @@ Status fail_attempt(Operation& op, const LeaseRef& ref, const std::string& cause
     TRY(op.session.exec("INSERT INTO ban (job_id, node_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
                         ref.job, ref.node));
     const std::int64_t forgiven = TRY(blame_resumed_set(op, ref.job, ref.epoch));
-    failures.program -= forgiven;
+    failures.program = std::max<std::int64_t>(failures.program - forgiven, 0);
   }
   const std::string exhausted = failures.exhausted();
   if (!exhausted.empty()) {

@@ -20,7 +20,7 @@ Result<std::int64_t> LeaseClockAdvancer::advance(db::Session& session) {
     const std::int64_t passed_ms =
         std::clamp<std::int64_t>((boot_us - seen_boot_us_) / 1'000, 0, kMaxStepMs);
     // Another server's advance since our last call counts for the same stretch of time.
-    const std::int64_t target = seen_ms_ + passed_ms;
+    const std::int64_t target = std::min(seen_ms_, ms) + passed_ms;
     if (target > ms) {
       const std::int64_t changed =
           TRY(session.exec("UPDATE lease_clock SET ms = ? WHERE id = 1 AND ms = ?", target, ms));

@@ -98,7 +98,7 @@ TEST(LeaseClockTest, StandsStillWhileNoServerRuns) {
 
 // The ticker's transaction can fail after the clock was advanced in it, on a full disk for example.
 // However long that goes on, the clock stood still meanwhile.
-TEST(LeaseClockTest, DISABLED_StepsThatWereRolledBackAreForgotten) {
+TEST(LeaseClockTest, StepsThatWereRolledBackAreForgotten) {
   World world;
   LeaseClockAdvancer advancer(world.clock);
   const std::int64_t start = advance(world, advancer);

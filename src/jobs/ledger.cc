@@ -35,6 +35,9 @@ Result<Segment> parse_segment(const Json& value) {
   out.data_wait_us = TRY(json_int(value, "data_wait_us", 0));
   out.checkpoint_us = TRY(json_int(value, "checkpoint_us", 0));
   out.steps = TRY(StepHistogram::from_json(value.value("steps", Json())));
+  if (out.start_us < 0 || out.start_us > kMostUs || out.end_us < 0 || out.end_us > kMostUs) {
+    return fail(ErrorCode::kInvalidArgument, "a segment lies outside of any timeline");
+  }
   const std::int64_t length = out.end_us - out.start_us;
   if (out.start_us < 0 || out.start_us > kMostUs || out.end_us > kMostUs || length < 0 ||
       out.data_wait_us < 0 || out.checkpoint_us < 0 || out.data_wait_us > length ||

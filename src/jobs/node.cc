@@ -40,23 +40,25 @@ Status touch_node(Operation& op, const std::string& node, std::int64_t now_us) {
     return fail(ErrorCode::kConflict, fmt::format("node {} has left", node));
   }
   if (row->text(0) != "lost") {
-    TRY(op.session.exec(
-        "UPDATE node SET contact_at = ?, contact_lc = ?, contact_us = ? WHERE id = ?", op.wall_ms,
-        op.lease_ms, now_us, node));
+    TRY(
+        op.session.exec("UPDATE node SET contact_at = ?, contact_lc = ?, contact_us = ?, ended_at "
+                        "= NULL, paid_us = NULL WHERE id = ?",
+                        op.wall_ms, op.lease_ms, now_us, node));
     return {};
   }
   TRY(
-      op.session.exec("UPDATE node SET state = 'active', ended_at = NULL, paid_us = NULL, "
+      op.session.exec("UPDATE node SET state = CASE WHEN draining = 1 THEN 'draining' ELSE "
+                      "'active' END, ended_at = NULL, paid_us = NULL, "
                       "contact_at = ?, contact_lc = ?, contact_us = ? WHERE id = ?",
                       op.wall_ms, op.lease_ms, now_us, node));
   return append_event(op.session, {.at = op.wall_ms, .node = node, .type = "node.returned"});
 }
 
 Status drain_node(Operation& op, const std::string& node) {
-  const std::int64_t changed =
-      TRY(op.session.exec("UPDATE node SET state = 'draining' WHERE id = ? AND state IN "
-                          "('active', 'lost')",
-                          node));
+  const std::int64_t changed = TRY(
+      op.session.exec("UPDATE node SET state = 'draining', draining = 1 WHERE id = ? AND state IN "
+                      "('active', 'lost')",
+                      node));
   if (changed == 0) return {};
   return append_event(op.session, {.at = op.wall_ms, .node = node, .type = "node.draining"});
 }

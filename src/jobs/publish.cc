@@ -12,7 +12,7 @@ Status finish_job(Operation& op, const std::string& job, const std::string& stat
                   const std::string& reason, const std::string& message) {
   const auto row = TRY(op.session.row(
       "UPDATE job SET status = ?, phase = '', reason = ?, message = ?, finished_at = ? "
-      "WHERE id = ? AND status = 'running' RETURNING owner",
+      "WHERE id = ? AND status = 'running' AND phase = 'uploading' RETURNING owner",
       status, reason, message, op.wall_ms, job));
   if (!row) return {};
   Json data = Json::object();

@@ -89,7 +89,7 @@ TEST(PublishTest, AMissingSourceFailsTheJob) {
 }
 
 // A server that still copies for an attempt whose job has failed and was retried since.
-TEST(PublishTest, DISABLED_ALateMarkDoesNotCompleteARunningRetry) {
+TEST(PublishTest, ALateMarkDoesNotCompleteARunningRetry) {
   World world;
   const std::string job = world.submit();
   must(world.complete(world.claim(world.enrol()), kThree));

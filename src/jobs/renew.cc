@@ -13,6 +13,12 @@ namespace loam::jobs {
 namespace {
 
 Status bring_back(Operation& op, const Lease& lease) {
+  const auto other = TRY(
+      op.session.row("SELECT job_id FROM lease WHERE node_id = ? AND slot = ? AND state = 'held'",
+                     lease.node, lease.slot));
+  if (other) {
+    return fail(ErrorCode::kLeaseLost, "the slot has been given to " + other->text(0));
+  }
   TRY_VOID(dequeue(op, lease.job));
   return append_event(op.session, {.at = op.wall_ms,
                                    .owner = lease.owner,

@@ -43,7 +43,9 @@ Result<std::vector<AttemptRow>> load_attempts(db::Session& session, const std::s
            "a.first_step_lc, "
            "(SELECT max(s.step) FROM checkpoint_set s WHERE s.job_id = a.job_id AND "
            "s.epoch = a.epoch AND s.state <> 'bad'), n.state, n.paid_us - n.contact_us, "
-           "n.price_uusd_hour, n.slots FROM attempt a JOIN node n ON n.id = a.node_id "
+           "n.price_uusd_hour, n.slots, NOT EXISTS (SELECT 1 FROM attempt b WHERE b.node_id = "
+           "a.node_id AND b.slot = a.slot AND (b.started_lc > a.started_lc OR (b.started_lc = "
+           "a.started_lc AND b.epoch > a.epoch))) FROM attempt a JOIN node n ON n.id = a.node_id "
            "WHERE a.job_id = ? ORDER BY a.epoch",
            job))) {
     AttemptRow attempt{row.integer(0), row.text(1), row.text(2), row.integer(3)};
@@ -51,7 +53,9 @@ Result<std::vector<AttemptRow>> load_attempts(db::Session& session, const std::s
     attempt.step = row.opt_integer(5);
     attempt.first_step_lc = row.opt_integer(6);
     attempt.committed_step = row.opt_integer(7);
-    if (attempt.state == "lost" && row.text(8) == "lost") attempt.dead_us = row.opt_integer(9);
+    // A node that died more than once was paid for dead time after its last attempt only.
+    if (attempt.state == "lost" && row.text(8) == "lost" && row.boolean(12))
+      attempt.dead_us = row.opt_integer(9);
     attempt.uusd_per_hour =
         static_cast<double>(row.integer(10)) / static_cast<double>(row.integer(11));
     out.push_back(std::move(attempt));

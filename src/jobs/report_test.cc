@@ -116,7 +116,7 @@ TEST(ReportTest, TheTimeAfterADeathIsDead) {
 }
 
 // One silence of a slot cost its time once, however many attempts were lost on that node before.
-TEST(ReportTest, DISABLED_ASecondLossOnANodeCountsItsDeadTimeOnce) {
+TEST(ReportTest, ASecondLossOnANodeCountsItsDeadTimeOnce) {
   World world;
   const std::string flaky = world.enrol({.ttl_ms = 100'000});
   const std::string job = world.submit("ann", {{"heartbeat_interval", 4}});

@@ -24,7 +24,8 @@ CREATE TABLE node (
   gpu_count BIGINT NOT NULL, gpu_class TEXT NOT NULL, vram_gb DOUBLE PRECISION NOT NULL,
   price_uusd_hour BIGINT NOT NULL, version TEXT NOT NULL, ttl_ms BIGINT NOT NULL,
   registered_at BIGINT NOT NULL, registered_lc BIGINT NOT NULL, contact_at BIGINT NOT NULL,
-  contact_lc BIGINT NOT NULL, contact_us BIGINT NOT NULL, ended_at BIGINT, paid_us BIGINT);
+  contact_lc BIGINT NOT NULL, contact_us BIGINT NOT NULL, ended_at BIGINT, paid_us BIGINT,
+  draining BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX node_live ON node (state, contact_lc);
 
 CREATE TABLE shape (id BIGINT PRIMARY KEY, requirement TEXT NOT NULL UNIQUE);

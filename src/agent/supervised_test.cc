@@ -116,7 +116,7 @@ TEST_F(SupervisedTest, TheProgramGetsNothingButWhatWasOrdered) {
   ASSERT_EQ(setenv("LOAM_TEST_SECRET", "leaked", 1), 0);
   ProcessSpec spec = shell_spec(path(),
                                 "env; ls -l /proc/$$/fd; readlink /proc/$$/cwd; read x || echo eof;"
-                                "grep -E 'SigBlk|SigIgn' /proc/$$/status");
+                                "exec grep -E 'SigBlk|SigIgn' /proc/self/status");
   spec.environment["GIVEN"] = "yes";
   EXPECT_EQ(exit_of(run_to_end(*start_or_die(spec))).code, 0);
   const std::string output = spooled(path());

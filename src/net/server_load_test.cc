@@ -140,7 +140,9 @@ TEST_F(ServerLoadTest, AFullLaneAnswers503AndRecovers) {
     const std::string answer = socket.receive_text("\r\n\r\n");
     served += answer.starts_with("HTTP/1.1 200 ");
   }
-  EXPECT_EQ(served, 3);
+  // That the lane was full is shown by the 503 above; a request that had not been read by then was
+  // served when the gate opened.
+  EXPECT_GE(served, 3);
   EXPECT_TRUE(eventually([&] { return get("/quick/control")->status == 200; }));
 }
 

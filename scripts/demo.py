@@ -73,6 +73,15 @@ def start_cluster(loam):
         [LOAM, "up", "--nodes", "3", "--port", "0", "--price", "0.324", "--state-dir", str(STATE)],
         env=loam.environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
         start_new_session=True)
+    try:
+        wait_for_nodes(loam, process)
+    except DemoError:
+        stop(process)
+        raise
+    return process
+
+
+def wait_for_nodes(loam, process):
     deadline = time.monotonic() + 30
     while not (STATE / "up.json").exists():
         if process.poll() is not None or time.monotonic() > deadline:
@@ -83,7 +92,6 @@ def start_cluster(loam):
             raise DemoError("the three nodes did not enrol within 30 s")
         time.sleep(0.2)
     print(loam.run("nodes"), end="")
-    return process
 
 
 def processes_below(directory):

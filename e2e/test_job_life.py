@@ -215,3 +215,42 @@ def test_nothing_of_an_ended_job_is_left_on_its_node(fleet):
     assert processes_with(f"HOME={homes}/.loam/home") == []
     wait_for("the work directory to go", lambda: list(
         (fleet.directory / "node-a/attempts").iterdir()) == [])
+
+
+def test_a_job_that_no_node_can_run_says_so_until_one_comes(fleet):
+    fleet.node("small", LOAM_FAKE_GPUS="t4:16")
+    wait_for("the node to be there", lambda: fleet.api.get("/v1/nodes").json["nodes"])
+    job = fleet.api.submit(fleet.job("true", resources={"gpus": 1, "gpu_class": ["h100"]}))
+    seen = wait_for("the job to be unschedulable", lambda: (
+        lambda j: j if j["phase"] == "unschedulable" else None)(fleet.api.job(job)))
+    assert seen["status"] == "pending" and "gpu_class h100" in seen["message"]
+    fleet.node("big", LOAM_FAKE_GPUS="h100:80")
+    done = fleet.status(job, "completed")
+    assert done.get("message", "") == ""
+
+
+def test_the_use_of_gpus_reaches_the_report(fleet):
+    fleet.node("gpu", LOAM_FAKE_GPUS="t4:16:70")
+    job = fleet.api.submit(fleet.job("echo step 1; sleep 4; echo step 2", resources={"gpus": 1},
+                                     progress=PROGRESS))
+    fleet.status(job, "completed")
+    report = fleet.api.get(f"/v1/jobs/{job}/cost").expect(200)
+    assert 0.5 < report["gpu_utilisation"] <= 0.7001
+    pool = fleet.api.get("/v1/report").expect(200)["pools"][0]
+    assert pool["steps"] == 2 and pool["usd_per_step"] > report["usd_per_step"]
+
+
+def test_a_node_whose_slots_renew_sends_no_heartbeats(fleet):
+    """A renewal is a sign of life too; while the only slot renews twice a second, none is due."""
+    fleet.node("a")
+    job = fleet.api.submit(fleet.job("sleep 1000", heartbeat_interval=0.5))
+    fleet.running_on(job, "a")
+
+    def count(name):
+        text = fleet.api.get("/metrics").body.decode()
+        return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+    time.sleep(1)
+    renewals, heartbeats = count("loam_renewals_total"), count("loam_heartbeats_total")
+    time.sleep(3)
+    assert count("loam_renewals_total") - renewals >= 4
+    assert count("loam_heartbeats_total") - heartbeats == 0

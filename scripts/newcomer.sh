@@ -10,11 +10,15 @@ shift || true
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || targets=(demo test)
 
-mirror=$(awk '$1 == "deb" {print $2; exit} $1 == "URIs:" {print $2; exit}' \
-  /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null)
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null |
+  awk '$1 == "deb" && !found {found = $2} $1 == "URIs:" && !found {found = $2} END {print found}' || true)
+[[ -n $mirror ]] || { echo "no Debian mirror in /etc/apt/sources.list or sources.list.d" >&2; exit 1; }
 [[ -d $tree/etc ]] || debootstrap --variant=minbase bookworm "$tree" "$mirror"
 cp /etc/resolv.conf "$tree/etc/resolv.conf"
 cp -r /etc/apt/apt.conf.d/. "$tree/etc/apt/apt.conf.d/"
+# A network that ends TLS itself is trusted inside as it is here.
+mkdir -p "$tree/usr/local/share/ca-certificates"
+find /usr/local/share/ca-certificates -name '*.crt' -exec cp -t "$tree/usr/local/share/ca-certificates" {} +
 for file in /etc/npmrc /root/.npmrc; do [[ -f $file ]] && install -D "$file" "$tree$file"; done
 
 mounted=()

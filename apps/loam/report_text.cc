@@ -52,6 +52,11 @@ std::string maybe(const Json& report, std::string_view key, std::string (*text)(
   return value.is_number() ? text(value.get<double>()) : "not known yet";
 }
 
+std::string or_dash(const Json& report, std::string_view key, std::string (*text)(double)) {
+  const Json& value = member_of(report, key);
+  return value.is_number() ? text(value.get<double>()) : "-";
+}
+
 std::string classes_text(const Json& report, bool colour) {
   const double total = number_of(report, "seconds_total");
   const Json& by_class = member_of(report, "seconds_by_class");
@@ -101,9 +106,13 @@ std::string group_text(const Json& groups, std::string_view title, bool colour) 
   Table table({{std::string(title)},
                {"PAID TIME", Align::kRight},
                {"COST", Align::kRight},
+               {"COST/STEP", Align::kRight},
+               {"INTERRUPTIONS", Align::kRight},
+               {"THEIR COST", Align::kRight},
                {"PRODUCTIVE", Align::kRight},
                {"LOST", Align::kRight},
-               {"IDLE", Align::kRight}});
+               {"IDLE", Align::kRight},
+               {"GPUS BUSY", Align::kRight}});
   for (const Json& group : groups) {
     const double total = number_of(group, "seconds_total");
     const Json& by_class = member_of(group, "seconds_by_class");
@@ -113,15 +122,36 @@ std::string group_text(const Json& groups, std::string_view title, bool colour) 
     table.add({{text_of(group, "name")},
                {seconds_text(total)},
                {usd_text(number_of(group, "usd"))},
+               {or_dash(group, "usd_per_step", usd_text)},
+               {text_of(group, "interruptions")},
+               {usd_text(number_of(group, "interruption_usd"))},
                {share("productive")},
                {share("lost_work")},
-               {share("idle")}});
+               {share("idle")},
+               {or_dash(group, "gpu_utilisation", percent_text)}});
   }
   return "\n" + table.render(colour);
 }
 
 std::string line(std::string_view name, std::string_view value) {
   return fmt::format("{:<18}{}\n", name, printable(value));
+}
+
+std::string gpu_line(const Json& report) {
+  const Json& share = member_of(report, "gpu_utilisation");
+  return share.is_number() ? line("GPUs busy", percent_text(share.get<double>())) : "";
+}
+
+std::string advice_line(const Json& report) {
+  const Json& advice = member_of(report, "checkpoint_advice");
+  if (!advice.is_object()) return "";
+  return line("advice",
+              fmt::format("save every {}: a save takes {}, a machine lasts {} on average; "
+                          "together they then cost {} of the time",
+                          seconds_text(number_of(advice, "checkpoint_interval_s")),
+                          seconds_text(number_of(advice, "save_cost_s")),
+                          seconds_text(number_of(advice, "between_interruptions_s")),
+                          percent_text(number_of(advice, "loss"))));
 }
 
 }  // namespace
@@ -143,8 +173,11 @@ std::string job_report_text(const Json& report, bool colour) {
   out += line("step time", maybe(report, "median_step_seconds", seconds_text));
   out += line("goodput", maybe(report, "goodput", percent_text));
   out += line("attempts", text_of(report, "attempts"));
-  out += line("interruptions", fmt::format("{}, {} steps lost", text_of(report, "interruptions"),
-                                           text_of(report, "lost_steps")));
+  out += line(
+      "interruptions",
+      fmt::format("{}, {} steps lost, {} in all", text_of(report, "interruptions"),
+                  text_of(report, "lost_steps"), usd_text(number_of(report, "interruption_usd"))));
+  out += gpu_line(report) + advice_line(report);
   out += "\n" + classes_text(report, colour) + handovers_text(report, colour);
   const Json& outputs = member_of(report, "outputs");
   if (outputs.is_array() && !outputs.empty()) {
@@ -170,6 +203,8 @@ std::string fleet_report_text(const Json& report, bool colour) {
     for (const auto& [status, count] : by_status.items())
       jobs.push_back(fmt::format("{} {}", count.dump(), status));
   }
+  out += line("interruptions", fmt::format("{}, {}", text_of(report, "interruptions"),
+                                           usd_text(number_of(report, "interruption_usd"))));
   out += line("jobs", jobs.empty() ? "none" : fmt::format("{}", fmt::join(jobs, ", ")));
   out += "\n" + classes_text(report, colour);
   out += group_text(member_of(report, "pools"), "POOL", colour);

@@ -109,23 +109,36 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
   return out;
 }
 
-Result<std::vector<Gpu>> fake_gpus(std::string_view text) {
-  std::vector<Gpu> out;
+// A whole number in decimal, from `least` to `most`.
+std::optional<int> whole_number(const std::string& text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+struct FakeGpu {
+  Gpu gpu;
+  int busy_percent = 0;
+};
+
+Result<std::vector<FakeGpu>> fake_gpus(std::string_view text) {
+  std::vector<FakeGpu> out;
   for (const std::string& item : split(text, ", ")) {
     const std::vector<std::string> parts = split(item, ":");
-    int gib = 0;
-    const bool good =
-        parts.size() == 2 &&
-        std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(), gib).ptr ==
-            parts[1].data() + parts[1].size() &&
-        gib > 0;
-    if (!good) {
+    const bool sized = parts.size() == 2 || parts.size() == 3;
+    const auto gib = sized ? whole_number(parts[1], 1, 1'000'000) : std::nullopt;
+    const auto busy = parts.size() == 3 ? whole_number(parts[2], 0, 100) : std::optional<int>(0);
+    if (!gib || !busy) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("LOAM_FAKE_GPUS: '{}' is not <class>:<GiB>", item));
+                  fmt::format("LOAM_FAKE_GPUS: '{}' is not <class>:<GiB>[:<percent busy>]", item));
     }
     const int index = static_cast<int>(out.size());
-    out.push_back({index, fmt::format("GPU-fake-{}", index), fmt::format("Fake {}", parts[0]),
-                   parts[0], gib * kGiB});
+    out.push_back({{index, fmt::format("GPU-fake-{}", index), fmt::format("Fake {}", parts[0]),
+                    parts[0], *gib * kGiB},
+                   *busy});
   }
   return out;
 }
@@ -172,16 +185,21 @@ std::string gpu_class_of(std::string_view product_name) {
 }
 
 Result<std::vector<Gpu>> find_gpus() {
-  if (const char* fake = fake_setting()) return fake_gpus(fake);
-  return nvml_gpus();
+  const char* fake = fake_setting();
+  if (fake == nullptr) return nvml_gpus();
+  std::vector<Gpu> out;
+  for (FakeGpu& one : TRY(fake_gpus(fake)))
+    out.push_back(std::move(one.gpu));
+  return out;
 }
 
 std::vector<GpuUse> sample_gpus() {
   std::vector<GpuUse> out;
   if (const char* fake = fake_setting()) {
     const auto gpus = fake_gpus(fake);
-    for (std::size_t i = 0; gpus && i < gpus->size(); ++i)
-      out.push_back({static_cast<int>(i), 0, 0});
+    if (!gpus) return out;
+    for (const FakeGpu& one : *gpus)
+      out.push_back({one.gpu.index, one.busy_percent, 0});
     return out;
   }
   unsigned int count = 0;

@@ -30,11 +30,12 @@ struct GpuUse {
 std::string gpu_class_of(std::string_view product_name);
 
 // The GPUs of this machine by NVML, which is loaded when first asked; none where there is no
-// driver. LOAM_FAKE_GPUS="rtx4090:24,t4:16" (class and GiB) replaces them in tests; a malformed
-// value is kInvalidArgument. May be called from any thread.
+// driver. LOAM_FAKE_GPUS="rtx4090:24,t4:16:70" (class, GiB and, if not 0, the percentage that they
+// are busy) replaces them in tests; a malformed value is kInvalidArgument. May be called from any
+// thread.
 Result<std::vector<Gpu>> find_gpus();
 
-// One sample of each GPU; those that do not answer are left out, fake ones are idle.
+// One sample of each GPU; those that do not answer are left out.
 std::vector<GpuUse> sample_gpus();
 
 }  // namespace loam::agent

@@ -39,7 +39,7 @@ TEST(Gpus, ClassesAreWhatJobFilesName) {
 }
 
 TEST(Gpus, CanBeMadeUp) {
-  ASSERT_EQ(setenv("LOAM_FAKE_GPUS", "rtx4090:24, t4:16", 1), 0);
+  ASSERT_EQ(setenv("LOAM_FAKE_GPUS", "rtx4090:24, t4:16:70", 1), 0);
   const auto gpus = find_gpus();
   ASSERT_TRUE(gpus);
   ASSERT_EQ(gpus->size(), 2U);
@@ -47,10 +47,14 @@ TEST(Gpus, CanBeMadeUp) {
   EXPECT_EQ((*gpus)[1].gpu_class, "t4");
   EXPECT_EQ((*gpus)[1].memory_bytes, 16 * kGiB);
   EXPECT_NE((*gpus)[0].uuid, (*gpus)[1].uuid);
-  EXPECT_EQ(sample_gpus().size(), 2U);
+  const auto uses = sample_gpus();
+  ASSERT_EQ(uses.size(), 2U);
+  EXPECT_EQ(uses[0].busy_percent, 0);
+  EXPECT_EQ(uses[1].busy_percent, 70);
   ASSERT_EQ(setenv("LOAM_FAKE_GPUS", "", 1), 0);
   EXPECT_TRUE(find_gpus().value().empty());
-  for (const char* bad : {"rtx4090", "rtx4090:x", "rtx4090:0", "a:1:2"}) {
+  for (const char* bad :
+       {"rtx4090", "rtx4090:x", "rtx4090:0", "a:1:x", "a:1:101", "a:1:-1", "a:1:2:3"}) {
     ASSERT_EQ(setenv("LOAM_FAKE_GPUS", bad, 1), 0);
     EXPECT_EQ(find_gpus().error().code, ErrorCode::kInvalidArgument) << bad;
   }

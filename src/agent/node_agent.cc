@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "agent/process_tree.h"
 #include "base/log.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kClaimWait{20'000};
 constexpr std::chrono::milliseconds kFirstRetry{200};
 constexpr std::chrono::milliseconds kLastRetry{5'000};
+constexpr std::chrono::milliseconds kGpuSample{1'000};
 
 std::string host_name() {
   char name[256] = {};
@@ -113,12 +115,15 @@ Status NodeAgent::run() {
   }
   std::thread heartbeats([this] { heartbeat_loop(); });
   std::thread commands([this] { command_loop(); });
+  std::thread gpus;
+  if (!gpus_.empty()) gpus = std::thread([this] { gpu_loop(); });
   for (std::thread& slot : slots)
     slot.join();
   finished_ = true;
   wake_.notify_all();
   heartbeats.join();
   commands.join();
+  if (gpus.joinable()) gpus.join();
   if (!stopping_) leave();
   return {};
 }
@@ -224,19 +229,59 @@ void NodeAgent::heartbeat_loop() {
     if (draining_ && !told_draining) {
       told_draining = api_.post("/v1/node/drain", Json::object(), {}).has_value();
     }
-    const Timeline::Report report = timeline_->report();
-    const auto answer =
-        api_.post("/v1/node/heartbeat", {{"now_us", report.now_us}, {"segments", report.segments}},
-                  {.deadline = std::max(heartbeat_, std::chrono::milliseconds(2'000)),
-                   .canceled = [this] { return finished_ || stopping_; }});
-    if (answer) {
-      timeline_->acknowledge(report);
-    } else {
-      LOG_DEBUG("a heartbeat failed: {}", answer.error().to_string());
-    }
+    // A renewal tells the same of its slot, so while all slots renew there is nothing to send.
+    const auto due = [this] {
+      return std::chrono::microseconds(timeline_->acknowledged_us() - timeline_->now_us()) +
+             heartbeat_;
+    };
+    const bool sent = due() > std::chrono::microseconds(0) || send_heartbeat();
+    const auto wait = sent ? std::max<std::chrono::microseconds>(due(), kFirstRetry)
+                           : std::chrono::microseconds(heartbeat_);
     std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, heartbeat_,
+    wake_.wait_for(lock, wait,
                    [&] { return finished_ || stopping_ || (draining_ && !told_draining); });
+  }
+}
+
+bool NodeAgent::send_heartbeat() {
+  const Timeline::Report report = timeline_->report();
+  const auto answer =
+      api_.post("/v1/node/heartbeat", {{"now_us", report.now_us}, {"segments", report.segments}},
+                {.deadline = std::max(heartbeat_, std::chrono::milliseconds(2'000)),
+                 .canceled = [this] { return finished_ || stopping_; }});
+  if (!answer) {
+    LOG_DEBUG("a heartbeat failed: {}", answer.error().to_string());
+    return false;
+  }
+  timeline_->acknowledge(report);
+  return true;
+}
+
+void NodeAgent::gpu_loop() {
+  const std::size_t each = gpus_.size() / static_cast<std::size_t>(options_.slots);
+  std::int64_t last_us = timeline_->now_us();
+  while (!finished_ && !stopping_) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kGpuSample, [this] { return finished_ || stopping_; });
+    }
+    std::map<int, int> busy;  // percent by index
+    for (const GpuUse& use : sample_gpus())
+      busy[use.index] = use.busy_percent;
+    const std::int64_t now_us = timeline_->now_us();
+    for (std::size_t slot = 0; slot < static_cast<std::size_t>(options_.slots); ++slot) {
+      std::int64_t sum = 0;
+      bool all = each > 0;
+      for (std::size_t i = slot * each; all && i < (slot + 1) * each; ++i) {
+        const auto it = busy.find(gpus_[i].index);
+        all = it != busy.end();
+        if (all) sum += it->second;
+      }
+      if (!all) continue;
+      timeline_->add_gpu_use(static_cast<std::int64_t>(slot),
+                             (now_us - last_us) * sum / (100 * static_cast<std::int64_t>(each)));
+    }
+    last_us = now_us;
   }
 }
 

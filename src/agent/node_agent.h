@@ -50,6 +50,9 @@ class NodeAgent {
   // One claim that waits for a job; true if it ran one.
   bool claim_and_run(std::int64_t slot);
   void heartbeat_loop();
+  bool send_heartbeat();
+  // Measures the GPUs of each slot for the ledger.
+  void gpu_loop();
   void command_loop();
   void leave();
   bool over() const { return draining_ || stopping_; }

@@ -75,6 +75,14 @@ void Timeline::add_program_times(std::int64_t slot, std::int64_t data_wait_us,
   open.data_wait_us += std::clamp<std::int64_t>(data_wait_us, 0, room - save);
 }
 
+void Timeline::add_gpu_use(std::int64_t slot, std::int64_t busy_us) {
+  const std::lock_guard lock(mutex_);
+  Open& open = slots_.at(static_cast<std::size_t>(slot)).open;
+  // A sample can reach back before the last cut; what does not fit into this segment is left out.
+  const std::int64_t busy = open.gpu_busy_us.value_or(0);
+  open.gpu_busy_us = std::clamp(busy + busy_us, busy, std::max(busy, now_us() - open.start_us));
+}
+
 std::int64_t Timeline::cut(std::int64_t slot) {
   const std::lock_guard lock(mutex_);
   Slot& at = slots_.at(static_cast<std::size_t>(slot));
@@ -101,6 +109,7 @@ Json Timeline::to_json(std::int64_t slot, const Open& segment, std::int64_t end_
     out["job"] = segment.job;
     out["epoch"] = segment.epoch;
   }
+  if (segment.gpu_busy_us) out["gpu_busy_us"] = *segment.gpu_busy_us;
   if (segment.step_from) out["step_from"] = *segment.step_from;
   if (segment.step_to) out["step_to"] = *segment.step_to;
   return out;
@@ -119,7 +128,9 @@ Timeline::Report Timeline::report(std::optional<std::int64_t> slot) const {
       out.closed.emplace_back(number, closed.segment.start_us);
     }
     // The open one only goes along when nothing before it is missing, so that there is no hole.
-    if (sent <= kMaxPerReport && out.now_us > slots_[i].open.start_us) {
+    if (sent > kMaxPerReport) continue;
+    out.slots.push_back(number);
+    if (out.now_us > slots_[i].open.start_us) {
       out.segments.push_back(to_json(number, slots_[i].open, out.now_us));
     }
   }
@@ -133,6 +144,18 @@ void Timeline::acknowledge(const Report& report) {
     std::erase_if(closed,
                   [start = start_us](const Closed& c) { return c.segment.start_us == start; });
   }
+  for (const std::int64_t slot : report.slots) {
+    std::int64_t& known = slots_.at(static_cast<std::size_t>(slot)).acknowledged_us;
+    known = std::max(known, report.now_us);
+  }
+}
+
+std::int64_t Timeline::acknowledged_us() const {
+  const std::lock_guard lock(mutex_);
+  return std::min_element(
+             slots_.begin(), slots_.end(),
+             [](const Slot& a, const Slot& b) { return a.acknowledged_us < b.acknowledged_us; })
+      ->acknowledged_us;
 }
 
 }  // namespace loam::agent

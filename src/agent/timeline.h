@@ -30,6 +30,8 @@ class Timeline {
   void add_step(std::int64_t slot, std::int64_t step, std::int64_t duration_us);
   // What the program itself says it spent since the last call; counted inside the open run segment.
   void add_program_times(std::int64_t slot, std::int64_t data_wait_us, std::int64_t checkpoint_us);
+  // Since the last call the slot's GPUs were busy for `busy_us` on average.
+  void add_gpu_use(std::int64_t slot, std::int64_t busy_us);
   // Closes the open segment and goes on with the same class; the position of the cut.
   std::int64_t cut(std::int64_t slot);
 
@@ -39,9 +41,12 @@ class Timeline {
     std::int64_t now_us = 0;
     Json segments = Json::array();
     std::vector<std::pair<std::int64_t, std::int64_t>> closed;  // (slot, start_us)
+    std::vector<std::int64_t> slots;                            // that it tells all of
   };
   Report report(std::optional<std::int64_t> slot = std::nullopt) const;
   void acknowledge(const Report& report);
+  // Up to where the server knows all slots.
+  std::int64_t acknowledged_us() const;
 
  private:
   struct Open {
@@ -53,6 +58,7 @@ class Timeline {
     std::optional<std::int64_t> step_to;
     std::int64_t data_wait_us = 0;
     std::int64_t checkpoint_us = 0;
+    std::optional<std::int64_t> gpu_busy_us;
     jobs::StepHistogram steps;
   };
   struct Closed {
@@ -62,6 +68,7 @@ class Timeline {
   struct Slot {
     Open open;
     std::deque<Closed> closed;  // oldest first; at most kMaxKept
+    std::int64_t acknowledged_us = 0;
   };
   static Json to_json(std::int64_t slot, const Open& segment, std::int64_t end_us);
   void close(Slot& slot, std::int64_t end_us);

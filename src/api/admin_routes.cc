@@ -3,8 +3,8 @@
 
 #include "api/respond.h"
 #include "api/routes.h"
+#include "jobs/fleet_report.h"
 #include "jobs/job_spec.h"
-#include "jobs/report.h"
 
 namespace loam::api {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "api/respond.h"
 #include "api/routes.h"
@@ -53,37 +52,14 @@ Result<jobs::FinalReport> parse_final(const Json& body) {
   return out;
 }
 
-// Renewals come by the thousand, so they hold no thread while their commit gathers company.
-void renew(const ApiContext& context, const net::HttpRequest& request,
-           const net::ResponderPtr& responder) {
-  struct Call {
-    jobs::LeaseRef ref;
-    jobs::Renewal renewal;
-    jobs::Renewed renewed;
+Result<WritingCall> renew(const ApiContext& context, const net::HttpRequest& request) {
+  const jobs::LeaseRef ref = TRY(lease_of(context, request));
+  auto renewal = TRY(parse_renewal(TRY(body_object(request))));
+  context.metrics.count("loam_renewals_total", 1);
+  return [ref, renewal = std::move(renewal)](jobs::Operation& op) -> Result<Json> {
+    const jobs::Renewed renewed = TRY(jobs::renew_lease(op, ref, renewal));
+    return Json{{"ttl_ms", renewed.ttl_ms}, {"advice", advice_json(renewed.figures)}};
   };
-  const auto parsed = [&]() -> Result<std::shared_ptr<Call>> {
-    auto call = std::make_shared<Call>();
-    call->ref = TRY(lease_of(context, request));
-    call->renewal = TRY(parse_renewal(TRY(body_object(request))));
-    return call;
-  }();
-  if (!parsed) return responder->send(net::error_response(parsed.error()));
-  const auto& call = *parsed;
-  context.services.db.write_async(
-      [&context, call](db::Session& session) -> Status {
-        jobs::Operation op =
-            TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
-        call->renewed = TRY(jobs::renew_lease(op, call->ref, call->renewal));
-        return {};
-      },
-      {.may_wait = context.options.group_commit},
-      [&context, call, responder](const Status& status) {
-        if (!status) return responder->send(net::error_response(status.error()));
-        context.metrics.count("loam_renewals_total", 1);
-        respond(
-            responder, 200,
-            Json{{"ttl_ms", call->renewed.ttl_ms}, {"advice", advice_json(call->renewed.figures)}});
-      });
 }
 
 // The destinations were allowed at submit; the owner may have lost the right since.
@@ -160,7 +136,7 @@ void add_attempt_routes(net::Router& router, const ApiContext& context) {
   };
   router.add("POST", "/v1/node/jobs/{job}/renew", {},
              [&context](const net::HttpRequest& request, const net::ResponderPtr& responder) {
-               renew(context, request, responder);
+               respond_from_write(context, responder, renew(context, request));
              });
   // Verifying thousands of objects takes a while: it must not stand in the way of renewals.
   const net::RouteOptions slow{.lane = net::Lane::kTransfer, .max_body_bytes = kMaxManifestBody};

@@ -15,7 +15,10 @@ Json advice_json(const jobs::SaveFigures& figures) {
       checkpoint::advise_interval(std::chrono::microseconds(figures.between_interruptions_us),
                                   std::chrono::microseconds(*figures.save_cost_us));
   if (!advice) return Json();
-  return {{"checkpoint_interval_s", advice->interval.count()}};
+  return {{"checkpoint_interval_s", advice->interval.count()},
+          {"loss", advice->loss},
+          {"save_cost_s", static_cast<double>(*figures.save_cost_us) / 1e6},
+          {"between_interruptions_s", static_cast<double>(figures.between_interruptions_us) / 1e6}};
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "api/routes.h"
 #include "base/digest.h"
 #include "jobs/cancel.h"
+#include "jobs/exposure.h"
 #include "jobs/idempotency.h"
 #include "jobs/job_view.h"
 #include "jobs/report.h"
@@ -187,6 +188,8 @@ Result<Json> cost(const ApiContext& context, const net::HttpRequest& request) {
   report["outputs"] = Json::array();
   for (const jobs::OutputFile& file : outputs)
     report["outputs"].push_back("/" + file.destination);
+  report["checkpoint_advice"] = advice_json(
+      TRY(context.services.read([&](db::Session& s) { return jobs::save_figures(s, job); })));
   return report;
 }
 

@@ -58,36 +58,18 @@ Result<Json> enrol(const ApiContext& context, const net::HttpRequest& request) {
               {"node_ttl_ms", context.options.node_ttl_ms}};
 }
 
-// Like renewals, heartbeats come by the thousand and hold no thread while their commit gathers
-// company.
-void heartbeat(const ApiContext& context, const net::HttpRequest& request,
-               const net::ResponderPtr& responder) {
-  struct Call {
-    std::string node;
-    std::int64_t now_us = 0;
-    std::vector<jobs::Segment> segments;
+Result<WritingCall> heartbeat(const ApiContext& context, const net::HttpRequest& request) {
+  const std::string node = TRY(node_caller(context, request)).node;
+  const Json body = TRY(body_object(request));
+  const std::int64_t now_us = TRY(json_int(body, "now_us"));
+  auto segments = TRY(jobs::parse_segments(body.value("segments", Json())));
+  context.metrics.count("loam_heartbeats_total", 1);
+  return [&context, node, now_us,
+          segments = std::move(segments)](jobs::Operation& op) -> Result<Json> {
+    TRY_VOID(jobs::touch_node(op, node, now_us));
+    TRY_VOID(jobs::record_segments(op, node, now_us, segments));
+    return Json{{"heartbeat_ms", context.options.node_heartbeat_ms}};
   };
-  const auto parsed = [&]() -> Result<std::shared_ptr<Call>> {
-    auto call = std::make_shared<Call>();
-    call->node = TRY(node_caller(context, request)).node;
-    const Json body = TRY(body_object(request));
-    call->now_us = TRY(json_int(body, "now_us"));
-    call->segments = TRY(jobs::parse_segments(body.value("segments", Json())));
-    return call;
-  }();
-  if (!parsed) return responder->send(net::error_response(parsed.error()));
-  context.services.db.write_async(
-      [&context, call = *parsed](db::Session& session) -> Status {
-        jobs::Operation op =
-            TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
-        TRY_VOID(jobs::touch_node(op, call->node, call->now_us));
-        return jobs::record_segments(op, call->node, call->now_us, call->segments);
-      },
-      {.may_wait = context.options.group_commit},
-      [&context, responder](const Status& status) {
-        if (!status) return responder->send(net::error_response(status.error()));
-        respond(responder, 200, Json{{"heartbeat_ms", context.options.node_heartbeat_ms}});
-      });
 }
 
 Result<Json> drain(const ApiContext& context, const net::HttpRequest& request) {
@@ -135,7 +117,7 @@ void add_node_routes(net::Router& router, const ApiContext& context) {
   add("GET", "/v1/nodes", 200, list);
   router.add("POST", "/v1/node/heartbeat", {},
              [&context](const net::HttpRequest& request, const net::ResponderPtr& responder) {
-               heartbeat(context, request, responder);
+               respond_from_write(context, responder, heartbeat(context, request));
              });
   add("POST", "/v1/node/drain", 200, drain);
   add("POST", "/v1/node/leave", 200, leave);

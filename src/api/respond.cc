@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <memory>
 
 namespace loam::api {
 
@@ -95,6 +96,24 @@ Result<std::int64_t> query_int(const net::HttpRequest& request, std::string_view
                 fmt::format("'{}' must be a whole number from {} to {}", name, least, most));
   }
   return value;
+}
+
+void respond_from_write(const ApiContext& context, const net::ResponderPtr& responder,
+                        Result<WritingCall> operation) {
+  if (!operation) return responder->send(net::error_response(operation.error()));
+  const auto answer = std::make_shared<Json>();
+  context.services.db.write_async(
+      [&context, answer, call = std::move(*operation)](db::Session& session) -> Status {
+        jobs::Operation op =
+            TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
+        *answer = TRY(call(op));
+        return {};
+      },
+      {.may_wait = context.options.group_commit},
+      [answer, responder](const Status& status) {
+        if (!status) return responder->send(net::error_response(status.error()));
+        respond(responder, 200, std::move(*answer));
+      });
 }
 
 net::Handler answering(int status,

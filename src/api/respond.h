@@ -7,6 +7,7 @@
 #include "api/context.h"
 #include "base/json.h"
 #include "jobs/attempt.h"
+#include "jobs/operation.h"
 #include "jobs/token.h"
 #include "net/http_server.h"
 
@@ -33,6 +34,13 @@ Result<jobs::LeaseRef> lease_of(const ApiContext& context, const net::HttpReques
 Result<Json> body_object(const net::HttpRequest& request);
 Result<std::int64_t> query_int(const net::HttpRequest& request, std::string_view name,
                                std::int64_t fallback, std::int64_t least, std::int64_t most);
+
+// A call whose answer comes from one write transaction. The route's thread is not held while the
+// commit gathers company, so such calls may come by the thousand. `operation` is the call once
+// parsed, or why it is refused; it may run more than once.
+using WritingCall = std::function<Result<Json>(jobs::Operation& op)>;
+void respond_from_write(const ApiContext& context, const net::ResponderPtr& responder,
+                        Result<WritingCall> operation);
 
 // A route that computes its answer at once.
 net::Handler answering(int status,

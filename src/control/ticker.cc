@@ -6,6 +6,7 @@
 #include "jobs/idempotency.h"
 #include "jobs/node.h"
 #include "jobs/queue.h"
+#include "jobs/unschedulable.h"
 
 namespace loam::control {
 
@@ -25,10 +26,11 @@ void Ticker::round() {
       [this](jobs::Operation& op) -> Result<std::int64_t> {
         op.lease_ms = TRY(advancer_.advance(op.session));
         std::int64_t count = 0;
-        // This one looks at every live node, so it is left to each fifth round.
+        // Those that look at every live node are left to each fifth round and to each 25th.
         if (++rounds_ % 5 == 0) count += TRY(jobs::lose_silent_nodes(op));
         count += TRY(jobs::expire_leases(op));
         count += TRY(jobs::ready_due(op));
+        if (rounds_ % 25 == 0) count += TRY(jobs::mark_unschedulable(op));
         if (op.lease_ms >= next_cleaning_ms_) {
           TRY_VOID(jobs::forget_old_answers(op));
           next_cleaning_ms_ = op.lease_ms + kCleaningMs;

@@ -41,12 +41,14 @@ Result<std::optional<std::string>> cancel_job(Operation& op, const std::string& 
 }
 
 Status retry_job(Operation& op, const std::string& job) {
-  const auto row = TRY(op.session.row("SELECT status, owner FROM job WHERE id = ?", job));
+  const auto row = TRY(op.session.row("SELECT status, owner, phase FROM job WHERE id = ?", job));
   if (!row) return fail(ErrorCode::kNotFound, fmt::format("no job {}", job));
-  if (row->text(0) != "failed" && row->text(0) != "canceled") {
+  const bool in_vain = row->text(2) == "unschedulable";
+  if (row->text(0) != "failed" && row->text(0) != "canceled" && !in_vain) {
     return fail(ErrorCode::kConflict,
-                fmt::format("job {} is {}; only a failed or canceled job can be retried", job,
-                            row->text(0)));
+                fmt::format("job {} is {}; only a failed, canceled or unschedulable job can be "
+                            "retried",
+                            job, row->text(0)));
   }
   TRY(op.session.exec(
       "UPDATE job SET status = 'pending', phase = 'queued', reason = '', message = '', "

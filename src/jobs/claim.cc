@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <tuple>
 
 #include "base/check.h"
@@ -11,20 +10,13 @@
 #include "jobs/attempt.h"
 #include "jobs/event.h"
 #include "jobs/queue.h"
+#include "jobs/requirement.h"
 
 namespace loam::jobs {
 
 namespace {
 
-struct Node {
-  std::string pool;
-  std::int64_t gpu_count = 0;
-  std::string gpu_class;
-  double vram_gb = 0;
-  double slot_price_per_hour = 0;
-};
-
-Result<Node> usable_node(Operation& op, const ClaimRequest& request) {
+Result<SlotOffer> usable_slot(Operation& op, const ClaimRequest& request) {
   const auto row = TRY(op.session.row(
       "SELECT state, slots, pool, gpu_count, gpu_class, vram_gb, price_uusd_hour FROM node "
       "WHERE id = ?",
@@ -46,24 +38,8 @@ Result<Node> usable_node(Operation& op, const ClaimRequest& request) {
     return fail(ErrorCode::kConflict, fmt::format("slot {} of node {} still holds {}", request.slot,
                                                   request.node, busy->text(0)));
   }
-  return Node{row->text(2), row->integer(3) / slots, row->text(4), row->real(5),
-              static_cast<double>(row->integer(6)) / 1e6 / static_cast<double>(slots)};
-}
-
-// Whether a node meets a requirement, from its canonical text (Resources::key).
-Result<bool> meets(const Node& node, const std::string& requirement) {
-  const Json need = TRY(parse_json(requirement));
-  const std::string pool = TRY(json_string(need, "pool"));
-  if (pool != "any" && pool != node.pool) return false;
-  if (TRY(json_int(need, "gpus")) > node.gpu_count) return false;
-  if (TRY(json_number(need, "vram_gb", 0)) > node.vram_gb) return false;
-  if (need.contains("max_price_per_hour") &&
-      node.slot_price_per_hour > TRY(json_number(need, "max_price_per_hour", 0))) {
-    return false;
-  }
-  const Json& classes = need.at("gpu_class");
-  return classes.empty() ||
-         std::find(classes.begin(), classes.end(), node.gpu_class) != classes.end();
+  return SlotOffer::of(row->text(2), row->integer(3), slots, row->text(4), row->real(5),
+                       row->integer(6));
 }
 
 struct Candidate {
@@ -77,7 +53,7 @@ struct Candidate {
 };
 
 // The first job of each lane that the node can serve; the best of them.
-Result<std::optional<Candidate>> best_candidate(Operation& op, const Node& node,
+Result<std::optional<Candidate>> best_candidate(Operation& op, const SlotOffer& slot,
                                                 const std::string& node_id) {
   const auto lanes = TRY(
       op.session.rows("SELECT l.shape, l.owner, s.requirement, coalesce(o.running, 0) FROM lane l "
@@ -85,7 +61,7 @@ Result<std::optional<Candidate>> best_candidate(Operation& op, const Node& node,
                       "WHERE l.waiting > 0"));
   std::optional<Candidate> best;
   for (const db::Row& lane : lanes) {
-    if (!TRY(meets(node, lane.text(2)))) continue;
+    if (!TRY(meets(slot, lane.text(2)))) continue;
     const auto first = TRY(op.session.row(
         "SELECT class, priority, seq, job_id FROM queue q WHERE shape = ? AND owner = ? AND "
         "ready = 1 AND NOT EXISTS (SELECT 1 FROM ban b WHERE b.job_id = q.job_id AND "
@@ -126,7 +102,7 @@ Result<Claimed> describe(Operation& op, const std::string& job, std::int64_t epo
     out.sealed_secrets[secret.text(0)] = secret.text(1);
   }
   out.candidates = TRY(resume_candidates(op, job));
-  out.figures = TRY(save_figures(op, job));
+  out.figures = TRY(save_figures(op.session, job));
   return out;
 }
 
@@ -184,8 +160,8 @@ Result<std::optional<Claimed>> claim_job(Operation& op, const ClaimRequest& requ
     }
     return TRY(describe(op, repeat->text(0), repeat->integer(1)));
   }
-  const Node node = TRY(usable_node(op, request));
-  const auto best = TRY(best_candidate(op, node, request.node));
+  const SlotOffer slot = TRY(usable_slot(op, request));
+  const auto best = TRY(best_candidate(op, slot, request.node));
   if (!best) return std::optional<Claimed>();
   TRY_VOID(dequeue(op, best->job));
   TRY_VOID(end_expired(op, best->job));

@@ -22,12 +22,12 @@ Status record_exposure(Operation& op, const std::string& job, std::int64_t epoch
   return {};
 }
 
-Result<SaveFigures> save_figures(Operation& op, const std::string& job) {
+Result<SaveFigures> save_figures(db::Session& session, const std::string& job) {
   SaveFigures out{.between_interruptions_us = kAssumedBetweenInterruptionsUs};
-  const auto cost = TRY(op.session.row("SELECT save_cost_us FROM job WHERE id = ?", job));
+  const auto cost = TRY(session.row("SELECT save_cost_us FROM job WHERE id = ?", job));
   CHECK(cost.has_value());
   out.save_cost_us = cost->opt_integer(0);
-  const auto seen = TRY(op.session.row(
+  const auto seen = TRY(session.row(
       "SELECT e.running_ms, e.interruptions FROM attempt a JOIN node n ON n.id = a.node_id "
       "JOIN exposure e ON e.pool = n.pool WHERE a.job_id = ? ORDER BY a.epoch DESC LIMIT 1",
       job));

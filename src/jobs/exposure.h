@@ -23,6 +23,6 @@ inline constexpr std::int64_t kAssumedBetweenInterruptionsUs = std::int64_t{4} *
 
 // Adds an ended attempt's time, and its loss if it was one, to its pool's exposure.
 Status record_exposure(Operation& op, const std::string& job, std::int64_t epoch);
-Result<SaveFigures> save_figures(Operation& op, const std::string& job);
+Result<SaveFigures> save_figures(db::Session& session, const std::string& job);
 
 }  // namespace loam::jobs

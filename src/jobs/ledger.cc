@@ -34,14 +34,17 @@ Result<Segment> parse_segment(const Json& value) {
   }
   out.data_wait_us = TRY(json_int(value, "data_wait_us", 0));
   out.checkpoint_us = TRY(json_int(value, "checkpoint_us", 0));
+  if (value.contains("gpu_busy_us") && !value.at("gpu_busy_us").is_null()) {
+    out.gpu_busy_us = TRY(json_int(value, "gpu_busy_us"));
+  }
   out.steps = TRY(StepHistogram::from_json(value.value("steps", Json())));
   if (out.start_us < 0 || out.start_us > kMostUs || out.end_us < 0 || out.end_us > kMostUs) {
     return fail(ErrorCode::kInvalidArgument, "a segment lies outside of any timeline");
   }
+  const std::int64_t busy = out.gpu_busy_us.value_or(0);
   const std::int64_t length = out.end_us - out.start_us;
-  if (out.start_us < 0 || out.start_us > kMostUs || out.end_us > kMostUs || length < 0 ||
-      out.data_wait_us < 0 || out.checkpoint_us < 0 || out.data_wait_us > length ||
-      out.checkpoint_us > length - out.data_wait_us ||
+  if (length < 0 || busy < 0 || busy > length || out.data_wait_us < 0 || out.checkpoint_us < 0 ||
+      out.data_wait_us > length || out.checkpoint_us > length - out.data_wait_us ||
       std::find(kReported.begin(), kReported.end(), out.segment_class) == kReported.end() ||
       out.job.empty() != (out.segment_class == "idle")) {
     return fail(ErrorCode::kInvalidArgument, "a segment does not add up: " + dump_json(value));
@@ -89,14 +92,16 @@ Status record_one(Operation& op, const std::string& node, const Segment& segment
   // An earlier, shorter copy that arrives late must not shrink what is known.
   TRY(op.session.exec(
       "INSERT INTO segment (node_id, slot, start_us, end_us, class, job_id, epoch, step_from, "
-      "step_to, data_wait_us, checkpoint_us, steps) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "step_to, data_wait_us, checkpoint_us, steps, gpu_busy_us) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT (node_id, slot, start_us) DO UPDATE SET end_us = excluded.end_us, "
       "class = excluded.class, step_from = excluded.step_from, step_to = excluded.step_to, "
       "data_wait_us = excluded.data_wait_us, checkpoint_us = excluded.checkpoint_us, "
-      "steps = excluded.steps WHERE excluded.end_us >= segment.end_us",
+      "steps = excluded.steps, gpu_busy_us = excluded.gpu_busy_us WHERE excluded.end_us >= "
+      "segment.end_us",
       node, segment.slot, segment.start_us, segment.end_us, settled, segment.job, segment.epoch,
       segment.step_from, segment.step_to, segment.data_wait_us, segment.checkpoint_us,
-      dump_json(segment.steps.to_json())));
+      dump_json(segment.steps.to_json()), segment.gpu_busy_us));
   return {};
 }
 

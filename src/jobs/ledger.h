@@ -26,6 +26,8 @@ struct Segment {
   std::optional<std::int64_t> step_to;
   std::int64_t data_wait_us = 0;
   std::int64_t checkpoint_us = 0;
+  // The slot's GPUs' mean busy share, times the length; nothing where none was measured.
+  std::optional<std::int64_t> gpu_busy_us;
   StepHistogram steps;
 };
 

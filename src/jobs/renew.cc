@@ -91,7 +91,7 @@ Result<Renewed> renew_lease(Operation& op, const LeaseRef& ref, const Renewal& r
   TRY_VOID(touch_node(op, ref.node, renewal.now_us));
   TRY_VOID(record_segments(op, ref.node, renewal.now_us, renewal.segments));
   Renewed out{.ttl_ms = row->integer(0)};
-  out.figures = TRY(save_figures(op, lease.job));
+  out.figures = TRY(save_figures(op.session, lease.job));
   return out;
 }
 

@@ -65,6 +65,7 @@ Result<std::vector<AttemptRow>> load_attempts(db::Session& session, const std::s
 
 struct JobTime {
   ClassTotals classes;
+  GpuUse gpus;
   StepHistogram final_steps;
 };
 
@@ -76,7 +77,8 @@ Result<JobTime> sum_segments(db::Session& session, const std::string& job,
   JobTime out;
   std::map<std::int64_t, std::int64_t> last_end;
   for (const db::Row& row : TRY(session.rows(
-           "SELECT epoch, start_us, end_us, class, data_wait_us, checkpoint_us, steps FROM segment "
+           "SELECT epoch, start_us, end_us, class, data_wait_us, checkpoint_us, steps, "
+           "gpu_busy_us FROM segment "
            "WHERE job_id = ? ORDER BY epoch, start_us",
            job))) {
     const std::int64_t epoch = row.integer(0);
@@ -89,6 +91,7 @@ Result<JobTime> sum_segments(db::Session& session, const std::string& job,
     }
     last_end[epoch] = end;
     out.classes.add_segment(row.text(3), end - start, row.integer(4), row.integer(5), price);
+    if (const auto busy = row.opt_integer(7)) out.gpus.add(*busy, end - start);
     if (row.text(3) == "productive") {
       out.final_steps.merge(TRY(StepHistogram::from_json(TRY(parse_json(row.text(6))))));
     }
@@ -140,67 +143,6 @@ void add_step_figures(Json& out, const JobTime& time, std::int64_t steps) {
   out["usd_per_step"] = steps > 0 ? Json(time.classes.usd() / static_cast<double>(steps)) : Json();
 }
 
-Json named_total(const std::string& name, const ClassTotals& total) {
-  return {{"name", name},
-          {"seconds_total", static_cast<double>(total.total_us()) / 1e6},
-          {"seconds_by_class", total.seconds()},
-          {"usd", total.usd()}};
-}
-
-Json totals_json(const std::map<std::string, ClassTotals>& totals) {
-  Json out = Json::array();
-  for (const auto& [name, total] : totals)
-    out.push_back(named_total(name, total));
-  return out;
-}
-
-struct FleetTotals {
-  ClassTotals all;
-  std::map<std::string, ClassTotals> pools;
-  std::map<std::string, ClassTotals> gpu_classes;
-  std::map<std::string, ClassTotals> owners;
-};
-
-struct PaidNode {
-  std::string id;
-  std::string pool;
-  std::string gpu_class;
-  std::int64_t slots = 0;
-  std::int64_t contact_us = 0;
-  std::int64_t paid_us = 0;
-  double uusd_per_hour = 0;  // of one slot
-};
-
-// One node's slots: every segment, the time after its last contact, and what nothing explains.
-Status add_node(db::Session& session, const PaidNode& node, FleetTotals& totals) {
-  std::int64_t explained = 0;
-  const auto each = [&](auto&& add) {
-    add(totals.all);
-    add(totals.pools[node.pool]);
-    add(totals.gpu_classes[node.gpu_class.empty() ? "none" : node.gpu_class]);
-  };
-  for (const db::Row& row : TRY(session.rows(
-           "SELECT s.class, coalesce(j.owner, ''), sum(s.end_us - s.start_us), "
-           "sum(s.data_wait_us), sum(s.checkpoint_us) FROM segment s LEFT JOIN job j "
-           "ON j.id = s.job_id WHERE s.node_id = ? GROUP BY s.class, coalesce(j.owner, '')",
-           node.id))) {
-    const auto add = [&](ClassTotals& total) {
-      total.add_segment(row.text(0), row.integer(2), row.integer(3), row.integer(4),
-                        node.uusd_per_hour);
-    };
-    each(add);
-    if (!row.text(1).empty()) add(totals.owners[row.text(1)]);
-    explained += row.integer(2);
-  }
-  const std::int64_t dead = (node.paid_us - node.contact_us) * node.slots;
-  const std::int64_t left = node.paid_us * node.slots - explained - dead;
-  each([&](ClassTotals& total) {
-    total.add("dead", dead, node.uusd_per_hour);
-    total.add("unaccounted", left, node.uusd_per_hour);
-  });
-  return {};
-}
-
 }  // namespace
 
 Result<Json> job_report(db::Session& session, const std::string& job) {
@@ -231,7 +173,9 @@ Result<Json> job_report(db::Session& session, const std::string& job) {
            {"resumed_step", nullptr},
            {"seconds_total", static_cast<double>(time.classes.total_us()) / 1e6},
            {"seconds_by_class", time.classes.seconds()},
-           {"usd", time.classes.usd()}};
+           {"usd", time.classes.usd()},
+           {"interruption_usd", time.classes.interruption_usd()},
+           {"gpu_utilisation", time.gpus.share()}};
   if (const auto at = row->opt_integer(8)) out["started"] = format_utc(*at);
   if (const auto at = row->opt_integer(9)) out["finished"] = format_utc(*at);
   if (!interruptions.handovers.empty()) {
@@ -239,32 +183,6 @@ Result<Json> job_report(db::Session& session, const std::string& job) {
     out["resumed_step"] = interruptions.handovers.back().at("resumed_step");
   }
   add_step_figures(out, time, steps);
-  return out;
-}
-
-Result<Json> fleet_report(db::Session& session) {
-  FleetTotals totals;
-  std::int64_t nodes = 0;
-  for (const db::Row& row : TRY(session.rows(
-           "SELECT id, pool, gpu_class, slots, contact_us, coalesce(paid_us, contact_us), "
-           "price_uusd_hour FROM node"))) {
-    ++nodes;
-    const std::int64_t slots = row.integer(3);
-    TRY_VOID(add_node(session,
-                      {row.text(0), row.text(1), row.text(2), slots, row.integer(4), row.integer(5),
-                       static_cast<double>(row.integer(6)) / static_cast<double>(slots)},
-                      totals));
-  }
-  Json jobs = Json::object();
-  for (const db::Row& row : TRY(session.rows("SELECT status, count(*) FROM job GROUP BY status"))) {
-    jobs[row.text(0)] = row.integer(1);
-  }
-  Json out = named_total("all", totals.all);
-  out["nodes"] = nodes;
-  out["jobs"] = std::move(jobs);
-  out["pools"] = totals_json(totals.pools);
-  out["gpu_classes"] = totals_json(totals.gpu_classes);
-  out["owners"] = totals_json(totals.owners);
   return out;
 }
 

@@ -12,7 +12,7 @@ ClassTotals::ClassTotals() {
 
 void ClassTotals::add(const std::string& segment_class, std::int64_t us, double uusd_per_hour) {
   us_[segment_class] += us;
-  uusd_ += static_cast<double>(us) / 3.6e9 * uusd_per_hour;
+  uusd_[segment_class] += static_cast<double>(us) / 3.6e9 * uusd_per_hour;
 }
 
 void ClassTotals::add_segment(const std::string& segment_class, std::int64_t length_us,
@@ -26,6 +26,21 @@ void ClassTotals::add_segment(const std::string& segment_class, std::int64_t len
   add("checkpoint", checkpoint_us, uusd_per_hour);
   add(segment_class == "run" ? "provisional" : "productive",
       length_us - data_wait_us - checkpoint_us, uusd_per_hour);
+}
+
+double ClassTotals::usd() const {
+  double total = 0;
+  for (const auto& [name, uusd] : uusd_)
+    total += uusd;
+  return total / 1e6;
+}
+
+double ClassTotals::interruption_usd() const {
+  double total = 0;
+  for (const char* name : {"lost_work", "dead", "draining", "restore"}) {
+    if (const auto it = uusd_.find(name); it != uusd_.end()) total += it->second;
+  }
+  return total / 1e6;
 }
 
 std::int64_t ClassTotals::total_us() const {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "jobs/fleet_report.h"
 #include "jobs/jobs_testing.h"
 
 namespace loam::jobs {
@@ -204,6 +205,45 @@ RC_GTEST_PROP(ReportProperty, TheClassesAddUpToThePaidTimeOfTheSlots, ()) {
   RC_ASSERT(sum_us(parts) == us(of_job.at("seconds_total")));
   RC_ASSERT(sum_us(parts) - us(parts.at("unaccounted")) == busy.of_jobs);
   RC_ASSERT(us(parts.at("idle")) == 0);
+}
+
+TEST(ReportTest, APoolsStepsCarryItsIdleTimeAndItsInterruptions) {
+  World world;
+  // A dollar a second.
+  const std::string node = world.enrol({.pool = "gold",
+                                        .gpus = Json::array({1}),
+                                        .gpu_class = "t4",
+                                        .price_uusd_hour = 3'600'000'000});
+  const std::string job = world.submit();
+  const Held held = world.claim(node);
+  Segment idle{.start_us = 0, .end_us = 600'000, .segment_class = "idle"};
+  Segment run{
+      .start_us = 600'000, .end_us = 900'000, .segment_class = "run", .job = job, .epoch = 1};
+  run.gpu_busy_us = 240'000;
+  Segment rest{
+      .start_us = 900'000, .end_us = 1'000'000, .segment_class = "run", .job = job, .epoch = 1};
+  world.pass(1'000);
+  must(world.renew(held, {.step = 30, .segments = {idle, run, rest}}));
+  must(world.commit(held, "set-20", 20, 900'000));
+  must(world.release(held));
+  const Json report = fleet(world);
+  EXPECT_EQ(report.at("steps"), 20);
+  EXPECT_EQ(report.at("interruptions"), 1);
+  EXPECT_NEAR(report.at("interruption_usd").get<double>(), 0.1, 1e-9);
+  EXPECT_NEAR(report.at("gpu_utilisation").get<double>(), 0.8, 1e-9);
+  const Json& pool = report.at("pools").at(0);
+  EXPECT_EQ(pool.at("name"), "gold");
+  EXPECT_NEAR(pool.at("usd_per_step").get<double>(), pool.at("usd").get<double>() / 20, 1e-12);
+  EXPECT_GE(pool.at("usd").get<double>(), 1.0);
+  const Json& owner = report.at("owners").at(0);
+  EXPECT_NEAR(owner.at("usd").get<double>(), 0.4, 1e-9);
+  EXPECT_NEAR(report_of(world, job).at("gpu_utilisation").get<double>(), 0.8, 1e-9);
+}
+
+TEST(ReportTest, WithoutGpusTheirUseIsNotKnown) {
+  World world;
+  EXPECT_TRUE(fleet(world).at("gpu_utilisation").is_null());
+  EXPECT_TRUE(report_of(world, world.submit()).at("gpu_utilisation").is_null());
 }
 
 }  // namespace

@@ -120,7 +120,13 @@ CREATE TABLE secret (
   job_id TEXT NOT NULL, name TEXT NOT NULL, sealed TEXT NOT NULL, PRIMARY KEY (job_id, name));
 )sql";
 
-constexpr std::array<db::Migration, 1> kMigrations{{{1, kVersion1}}};
+// gpu_busy_us is NULL where no GPU was measured.
+constexpr std::string_view kVersion2 = R"sql(
+ALTER TABLE segment ADD COLUMN gpu_busy_us BIGINT;
+CREATE INDEX job_waiting ON job (shape, phase) WHERE status = 'pending';
+)sql";
+
+constexpr std::array<db::Migration, 2> kMigrations{{{1, kVersion1}, {2, kVersion2}}};
 
 }  // namespace
 

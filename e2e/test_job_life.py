@@ -254,3 +254,21 @@ def test_a_node_whose_slots_renew_sends_no_heartbeats(fleet):
     time.sleep(3)
     assert count("loam_renewals_total") - renewals >= 4
     assert count("loam_heartbeats_total") - heartbeats == 0
+
+
+def test_a_log_stream_that_was_cut_off_goes_on_where_it_was(fleet):
+    fleet.node("a")
+    job = fleet.api.submit(fleet.job("for i in 1 2 3 4 5 6; do echo line $i; sleep 0.7; done"))
+    fleet.status(job, "completed")
+
+    def events(**headers):
+        answer = fleet.api.get(f"/v1/jobs/{job}/logs?follow=1", headers=headers)
+        return [dict(line.split(": ", 1) for line in block.splitlines())
+                for block in answer.body.decode().strip().split("\n\n")]
+    whole = events()
+    assert len(whole) > 3 and whole[-1]["event"] == "end"
+    again = events(**{"Last-Event-ID": whole[1]["id"]})
+    assert again == whole[2:]
+    for bad in ("1", "9.0", "x.y", "0.0", "1.-1"):
+        answer = fleet.api.get(f"/v1/jobs/{job}/logs?follow=1", headers={"Last-Event-ID": bad})
+        assert answer.status == 400, bad

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
-
 #include "api/respond.h"
 #include "api/routes.h"
+#include "base/units.h"
 #include "jobs/event.h"
 #include "jobs/job_view.h"
 
@@ -30,9 +29,7 @@ Result<Json> list_for_job(const ApiContext& context, const net::HttpRequest& req
 // Where a stream begins: after Last-Event-ID or ?after=, else from now on.
 Result<std::int64_t> stream_start(const ApiContext& context, const net::HttpRequest& request) {
   if (const auto last = request.headers.get("Last-Event-ID")) {
-    std::int64_t seq = 0;
-    const auto [end, error] = std::from_chars(last->data(), last->data() + last->size(), seq);
-    if (error == std::errc() && end == last->data() + last->size() && seq >= 0) return seq;
+    if (const auto seq = parse_whole_number(*last)) return *seq;
     return fail(ErrorCode::kInvalidArgument, "'Last-Event-ID' must be the id of an event");
   }
   if (request.query_value("after")) return query_int(request, "after", 0, 0, INT64_MAX);

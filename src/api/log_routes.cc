@@ -4,6 +4,7 @@
 #include "api/respond.h"
 #include "api/routes.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "jobs/job_view.h"
 #include "jobs/log_index.h"
 
@@ -15,9 +16,26 @@ constexpr std::size_t kPage = 64;
 
 struct LogRequest {
   std::string job;
-  std::int64_t epoch = 0;  // 0: no attempt yet
-  bool chosen = false;     // the caller named the attempt
+  std::int64_t epoch = 0;     // 0: no attempt yet
+  bool chosen = false;        // the caller named the attempt
+  std::int64_t next_seq = 0;  // of a stream that goes on: its first chunk
 };
+
+// Where a follower that was cut off goes on: after the chunk with the id "<epoch>.<seq>".
+Status resume_after(const std::string& id, LogRequest& log) {
+  const std::size_t dot = id.find('.');
+  const auto epoch = parse_whole_number(std::string_view(id).substr(0, dot));
+  const auto seq = dot == std::string::npos
+                       ? std::nullopt
+                       : parse_whole_number(std::string_view(id).substr(dot + 1));
+  if (!epoch || !seq || *epoch < 1 || *epoch > log.epoch) {
+    return fail(ErrorCode::kInvalidArgument, "'Last-Event-ID' must be the id of a log event");
+  }
+  if (log.chosen && *epoch != log.epoch) return {};
+  log.epoch = *epoch;
+  log.next_seq = *seq + 1;
+  return {};
+}
 
 Result<LogRequest> parse(const ApiContext& context, const net::HttpRequest& request) {
   const jobs::Principal principal = TRY(user_caller(context, request));
@@ -31,6 +49,7 @@ Result<LogRequest> parse(const ApiContext& context, const net::HttpRequest& requ
   if (out.epoch > latest) {
     return fail(ErrorCode::kNotFound, fmt::format("job {} has had {} attempts", out.job, latest));
   }
+  if (const auto last = request.headers.get("Last-Event-ID")) TRY_VOID(resume_after(*last, out));
   return out;
 }
 
@@ -80,6 +99,7 @@ void logs(const ApiContext& context, const net::HttpRequest& request,
     context.logs.follow({.stream = responder->start_events(),
                          .job = log->job,
                          .epoch = log->epoch,
+                         .next_seq = log->next_seq,
                          .only_this = log->chosen});
     return;
   }

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
+
+#include "base/units.h"
 
 namespace loam::api {
 
@@ -18,12 +19,6 @@ Result<jobs::Principal> caller_of_kind(const ApiContext& context, const net::Htt
   return fail(ErrorCode::kPermissionDenied,
               fmt::format("this call needs {} token, not a {} token", wanted,
                           jobs::token_kind_name(principal.kind)));
-}
-
-template <typename Number>
-bool parse_number(std::string_view text, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -68,16 +63,12 @@ Result<jobs::LeaseRef> lease_of(const ApiContext& context, const net::HttpReques
   const jobs::Principal node = TRY(node_caller(context, request));
   const std::string header = request.headers.get("Loam-Lease").value_or("");
   const std::size_t dot = header.find('.');
-  jobs::LeaseRef ref;
-  if (dot == std::string::npos ||
-      !parse_number(std::string_view(header).substr(0, dot), ref.epoch)) {
+  const auto epoch = parse_whole_number(std::string_view(header).substr(0, dot));
+  if (dot == std::string::npos || !epoch) {
     return fail(ErrorCode::kInvalidArgument,
                 "this call needs the header 'Loam-Lease: <epoch>.<token>'");
   }
-  ref.job = request.params.at("job");
-  ref.token = header.substr(dot + 1);
-  ref.node = node.node;
-  return ref;
+  return jobs::LeaseRef{request.params.at("job"), *epoch, header.substr(dot + 1), node.node};
 }
 
 Result<Json> body_object(const net::HttpRequest& request) {
@@ -90,12 +81,12 @@ Result<std::int64_t> query_int(const net::HttpRequest& request, std::string_view
                                std::int64_t fallback, std::int64_t least, std::int64_t most) {
   const auto text = request.query_value(name);
   if (!text) return fallback;
-  std::int64_t value = 0;
-  if (!parse_number(*text, value) || value < least || value > most) {
+  const auto value = parse_whole_number(*text);
+  if (!value || *value < least || *value > most) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' must be a whole number from {} to {}", name, least, most));
   }
-  return value;
+  return *value;
 }
 
 void respond_from_write(const ApiContext& context, const net::ResponderPtr& responder,

@@ -32,6 +32,7 @@ Result<jobs::LeaseRef> lease_of(const ApiContext& context, const net::HttpReques
 
 // The JSON object in the body.
 Result<Json> body_object(const net::HttpRequest& request);
+// A whole number of the query; `least` is not below 0.
 Result<std::int64_t> query_int(const net::HttpRequest& request, std::string_view name,
                                std::int64_t fallback, std::int64_t least, std::int64_t most);
 

@@ -5,6 +5,7 @@
 #include "api/respond.h"
 #include "api/routes.h"
 #include "base/encoding.h"
+#include "base/units.h"
 #include "control/grants.h"
 #include "jobs/job_view.h"
 #include "jobs/log_index.h"
@@ -15,9 +16,11 @@ namespace {
 
 constexpr std::size_t kMaxGrants = 1'000;
 constexpr std::int64_t kMaxLogChunk = 256 << 10;
+constexpr std::int64_t kMostLogChunks = 1'000'000'000;
 constexpr std::int64_t kMaxObjectBytes = std::int64_t{5} << 40;  // as S3
 
 struct LeasedJob {
+  jobs::LeaseRef ref;
   jobs::Lease lease;
   jobs::JobSpec spec;
 };
@@ -27,7 +30,7 @@ Result<LeasedJob> leased_job(const ApiContext& context, const net::HttpRequest& 
   return context.services.read([&](db::Session& session) -> Result<LeasedJob> {
     jobs::Operation op =
         TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
-    LeasedJob out{.lease = TRY(jobs::check_lease(op, ref)), .spec = {}};
+    LeasedJob out{.ref = ref, .lease = TRY(jobs::check_lease(op, ref)), .spec = {}};
     const Json view = TRY(jobs::job_view(session, ref.job, std::nullopt, /*with_spec=*/true));
     out.spec = TRY(jobs::load_job_spec(dump_json(view.at("spec"))));
     return out;
@@ -93,14 +96,13 @@ void download(const ApiContext& context, const net::HttpRequest& request,
 Result<Json> inputs(const ApiContext& context, const net::HttpRequest& request) {
   const LeasedJob job = TRY(leased_job(context, request));
   const std::string& text = request.params.at("index");
-  if (text.empty() || text.size() > 3 ||
-      text.find_first_not_of("0123456789") != std::string::npos ||
-      std::stoul(text) >= job.spec.before.size()) {
+  const auto index = parse_whole_number(text);
+  if (!index || *index >= static_cast<std::int64_t>(job.spec.before.size())) {
     return fail(ErrorCode::kNotFound, fmt::format("the job declares no input {}", printable(text)));
   }
-  const control::InputPage page =
-      TRY(control::list_input(context.services.store, job.spec.before[std::stoul(text)],
-                              request.query_value("after").value_or("")));
+  const control::InputPage page = TRY(
+      control::list_input(context.services.store, job.spec.before[static_cast<std::size_t>(*index)],
+                          request.query_value("after").value_or("")));
   Json files = Json::array();
   for (const control::InputFile& file : page.files) {
     files.push_back({{"path", file.path}, {"size", file.size}, {"etag", file.etag}});
@@ -112,15 +114,13 @@ Result<Json> inputs(const ApiContext& context, const net::HttpRequest& request) 
 void add_log(const ApiContext& context, const net::HttpRequest& request, net::BodyReader& body,
              const net::ResponderPtr& responder) {
   const auto added = [&]() -> Result<Json> {
-    const jobs::LeaseRef ref = TRY(lease_of(context, request));
     const LeasedJob job = TRY(leased_job(context, request));
-    const std::string& seq_text = request.params.at("seq");
-    if (seq_text.empty() || seq_text.size() > 15 ||
-        seq_text.find_first_not_of("0123456789") != std::string::npos) {
+    const auto seq = parse_whole_number(request.params.at("seq"));
+    if (!seq || *seq > kMostLogChunks) {
       return fail(ErrorCode::kInvalidArgument, "a log chunk's number must be a whole number");
     }
     jobs::LogChunk chunk;
-    chunk.seq = std::stoll(seq_text);
+    chunk.seq = *seq;
     chunk.start = TRY(query_int(request, "offset", 0, 0, INT64_MAX));
     chunk.gap = TRY(query_int(request, "gap", 0, 0, INT64_MAX));
     chunk.at = TRY(query_int(request, "at_ms", context.services.clock.wall_ms(), 0, INT64_MAX));
@@ -130,7 +130,7 @@ void add_log(const ApiContext& context, const net::HttpRequest& request, net::Bo
         TRY(store_body(context.services.store, chunk.key, body, std::nullopt));
     chunk.bytes = stored.size;
     TRY_VOID(context.services.write(
-        [&](jobs::Operation& op) { return jobs::add_log_chunk(op, ref, chunk); }));
+        [&](jobs::Operation& op) { return jobs::add_log_chunk(op, job.ref, chunk); }));
     context.logs.poke();
     return Json::object();
   }();

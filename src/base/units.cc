@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -54,6 +55,15 @@ std::string format_duration_us(std::int64_t microseconds) {
   const auto whole = static_cast<std::int64_t>(seconds);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+std::optional<std::int64_t> parse_whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.front() == '-') {
+    return std::nullopt;
+  }
+  return value;
 }
 
 }  // namespace loam

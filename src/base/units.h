@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,8 @@ std::string format_bytes(std::int64_t bytes);
 Result<std::int64_t> parse_bytes(std::string_view text);
 // "850 ms", "2.4 s", "3 min 20 s", "2 h 05 min".
 std::string format_duration_us(std::int64_t microseconds);
+
+// The decimal digits of a number from 0 up that fits; nothing for any other text.
+std::optional<std::int64_t> parse_whole_number(std::string_view text);
 
 }  // namespace loam

@@ -33,5 +33,14 @@ TEST(UnitsTest, DurationsForPeople) {
   EXPECT_EQ(format_duration_us(7'500'000'000), "2 h 05 min");
 }
 
+TEST(Units, WholeNumbers) {
+  EXPECT_EQ(parse_whole_number("0"), 0);
+  EXPECT_EQ(parse_whole_number("0042"), 42);
+  EXPECT_EQ(parse_whole_number("9223372036854775807"), INT64_MAX);
+  for (const char* bad : {"", "-1", "-0", "+1", " 1", "1 ", "1.0", "9223372036854775808", "x"}) {
+    EXPECT_FALSE(parse_whole_number(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace loam

@@ -74,6 +74,7 @@ void EventHub::keep_alive() {
 bool EventHub::serve(Subscription& subscription, std::int64_t last) {
   while (subscription.after < last) {
     if (!subscription.stream->open()) return false;
+    if (!subscription.stream->has_room()) return true;  // it goes on in the next round
     const auto events = services_.read([&](db::Session& s) {
       return jobs::list_events(s, {.after = subscription.after,
                                    .limit = kPage,
@@ -82,11 +83,12 @@ bool EventHub::serve(Subscription& subscription, std::int64_t last) {
     });
     if (!events) return true;  // tried again in the next round
     for (const jobs::Event& event : *events) {
-      if (event.seq > last) break;
+      if (event.seq > last || !subscription.stream->has_room()) break;
       if (!subscription.stream->send(frame(event))) return false;
       subscription.after = event.seq;
     }
-    if (events->size() < kPage) {
+    const bool all = events->empty() || subscription.after == events->back().seq;
+    if (all && events->size() < kPage) {
       // The rest up to `last` does not pass the filter.
       subscription.after = std::max(subscription.after, last);
     }

@@ -12,6 +12,8 @@ namespace loam::control {
 namespace {
 constexpr std::chrono::milliseconds kInterval{300};
 constexpr std::size_t kPage = 16;
+// A comment line goes out every so often, so that proxies keep the connection of a silent program.
+constexpr int kKeepAliveRounds = 50;
 constexpr std::int64_t kMostChunkBytes = 1 << 20;
 
 std::string frame(std::int64_t epoch, const jobs::LogChunk& chunk, const std::string& text) {
@@ -58,7 +60,13 @@ void LogTail::follow(Follower follower) {
 
 void LogTail::round() {
   const std::lock_guard lock(mutex_);
+  if (++rounds_ % kKeepAliveRounds == 0) keep_alive();
   std::erase_if(followers_, [this](Follower& follower) { return !serve(follower); });
+}
+
+void LogTail::keep_alive() {
+  for (Follower& follower : followers_)
+    follower.stream->send(": keep-alive\n\n");
 }
 
 Result<LogTail::View> LogTail::look(const Follower& follower) {
@@ -88,6 +96,7 @@ bool LogTail::serve(Follower& follower) {
       if (follower.epoch > 0) continue;
     }
     for (const jobs::LogChunk& chunk : view->chunks) {
+      if (!follower.stream->has_room()) return true;  // it goes on in the next round
       const auto text = log_text(services_.store, chunk);
       if (!text) {
         LOG_WARN("log chunk {} cannot be read: {}", chunk.key, text.error().to_string());

@@ -46,12 +46,14 @@ class LogTail {
     std::vector<jobs::LogChunk> chunks;
   };
   void round();
+  void keep_alive();
   Result<View> look(const Follower& follower);
   bool serve(Follower& follower);
 
   Services services_;
   std::mutex mutex_;
   std::vector<Follower> followers_;
+  int rounds_ = 0;
   WorkerThread thread_;
 };
 

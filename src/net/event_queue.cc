@@ -39,6 +39,11 @@ void EventQueue::disconnect() {
   pending_ = {};
 }
 
+bool EventQueue::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return pending_.size() + in_flight_ < kMaxBytes / 2;
+}
+
 bool EventQueue::open() const {
   const std::lock_guard lock(mutex_);
   return !closed_ && !disconnected_;

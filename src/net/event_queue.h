@@ -34,6 +34,8 @@ class EventQueue {
   // The client has gone.
   void disconnect();
   bool open() const;
+  // Less than half of what may be queued is.
+  bool has_room() const;
 
  private:
   mutable std::mutex mutex_;

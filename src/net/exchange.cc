@@ -120,6 +120,7 @@ class ExchangeEventStream final : public EventStream {
     return false;
   }
 
+  bool has_room() const override { return queue_->has_room(); }
   bool open() const override { return queue_->open() && !link_.gone->load(); }
   void close() override { close_queue(); }
 

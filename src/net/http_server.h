@@ -41,7 +41,10 @@ class EventStream {
  public:
   virtual ~EventStream() = default;
   // One event, already framed ("id: 7\nevent: job\ndata: {…}\n\n"). False once disconnected.
+  // More than a megabyte that the client has not taken disconnects it.
   virtual bool send(std::string frame) = 0;
+  // Whether less than half of that waits for the client. History is sent only while it is true.
+  virtual bool has_room() const = 0;
   virtual bool open() const = 0;
   virtual void close() = 0;
 };

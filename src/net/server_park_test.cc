@@ -240,6 +240,29 @@ TEST_F(ServerParkTest, StopWaitsForRequestsInProgressAndEndsTheRest) {
   EXPECT_FALSE(get("/hello"));
 }
 
+// Who sends history waits while there is no room, and so never disconnects a client that reads.
+TEST_F(ServerParkTest, AStreamSaysWhenItsClientIsBehind) {
+  start();
+  RawSocket socket = ask("/events");
+  const auto stream = await_stream();
+  EXPECT_TRUE(stream->has_room());
+  const std::string frame = "data: " + std::string(100'000, 'x') + "\n\n";
+  std::size_t sent = 0;
+  // The kernel's buffers take some of it; in the end the client's share piles up here.
+  while (sent < (64 << 20) && stream->has_room()) {
+    ASSERT_TRUE(stream->send(frame));
+    sent += frame.size();
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_FALSE(stream->has_room());
+  EXPECT_TRUE(stream->open());
+  std::thread reader([&] { socket.receive_all(); });
+  EXPECT_TRUE(eventually([&] { return stream->has_room(); }));
+  EXPECT_TRUE(stream->open());
+  stream->close();
+  reader.join();
+}
+
 TEST_F(ServerParkTest, StopEndsWhatDoesNotEndByItself) {
   std::latch reading(1);
   std::latch writing(1);

@@ -15,8 +15,8 @@ namespace {
 
 struct Options {
   ServerOptions server;
-  double node_heartbeat = 10;
-  double node_ttl = 30;
+  double node_heartbeat = 30;
+  double node_ttl = 75;
   double sweep_grace = 3'600;
   std::int64_t group_commit_ms = 50;
   std::string log_file;

@@ -15,8 +15,8 @@ struct ServerOptions {
   std::string store;      // "dir:PATH" or a path; default <state_dir>/store
   std::string address = "127.0.0.1";
   std::uint16_t port = 7070;
-  std::chrono::milliseconds node_heartbeat{10'000};
-  std::chrono::milliseconds node_ttl{30'000};
+  std::chrono::milliseconds node_heartbeat{30'000};
+  std::chrono::milliseconds node_ttl{75'000};
   std::chrono::milliseconds sweep_grace{3'600'000};
   std::chrono::milliseconds group_commit{50};
 };

@@ -18,8 +18,8 @@ namespace loam::api {
 struct ApiOptions {
   std::string version;
   // What nodes are told when they enrol.
-  std::int64_t node_heartbeat_ms = 10'000;
-  std::int64_t node_ttl_ms = 30'000;
+  std::int64_t node_heartbeat_ms = 30'000;
+  std::int64_t node_ttl_ms = 75'000;
   // How long a renewal may wait to share a commit with others.
   std::chrono::milliseconds group_commit{50};
 };

@@ -11,7 +11,7 @@
 
 namespace loam::object {
 
-inline constexpr int kMaxParts = 10'000;                 // as S3
+inline constexpr int kMaxParts = 10'000;                // as S3
 inline constexpr std::int64_t kMinPartBytes = 5 << 20;  // of all parts but the last, as S3
 
 struct UploadedPart {
@@ -27,8 +27,8 @@ struct PendingUpload {
 };
 
 // The capability of putting an object together from parts that arrive in any order, from anywhere.
-// An upload is invisible until it is completed, and costs money until it is completed or aborted. An
-// upload that is gone is kNotFound. Any thread.
+// An upload is invisible until it is completed, and costs money until it is completed or aborted.
+// An upload that is gone is kNotFound. Any thread.
 class MultipartUploads {
  public:
   virtual ~MultipartUploads() = default;

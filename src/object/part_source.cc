@@ -20,9 +20,8 @@ constexpr int kMostDoublings = 7;
 }  // namespace
 
 Error PartSource::wrong_length() const {
-  return Error{ErrorCode::kDataCorrupt,
-               fmt::format("'{}' was announced with {} bytes, but {} came", printable(key_), length_,
-                           read_)};
+  return Error{ErrorCode::kDataCorrupt, fmt::format("'{}' was announced with {} bytes, but {} came",
+                                                    printable(key_), length_, read_)};
 }
 
 Result<std::size_t> PartSource::read(std::span<std::byte> out) {

@@ -16,8 +16,8 @@ class PartSource {
   PartSource(const Source& source, std::int64_t length, std::string_view key)
       : source_(source), length_(length), key_(key) {}
 
-  // The next part, full unless the source has ended. A source that gives more or less than announced is
-  // kDataCorrupt.
+  // The next part, full unless the source has ended. A source that gives more or less than
+  // announced is kDataCorrupt.
   Status fill(std::string& part, std::int64_t part_bytes);
   // Known after a fill: whether there is no more.
   bool ended() const { return ended_; }
@@ -34,8 +34,8 @@ class PartSource {
   std::string peeked_;  // a byte of the next part: the only way to learn whether there is one
 };
 
-// How large part `number` of an object is: `part_bytes`, but so that 10,000 parts hold `length` bytes,
-// or, where that is not known, five terabytes.
+// How large part `number` of an object is: `part_bytes`, but so that 10,000 parts hold `length`
+// bytes, or, where that is not known, five terabytes.
 std::int64_t part_size(std::int64_t part_bytes, std::int64_t length, int number);
 
 }  // namespace loam::object

@@ -23,9 +23,9 @@ struct PresignedRequest {
 
 inline constexpr std::chrono::seconds kMaxPresigned{7 * 24 * 3600};  // as S3
 
-// The capability of letting those without credentials at some bytes: each request is confined to one
-// key, and a part's number or a range is signed with it. Nothing goes over the network here but what
-// fresh credentials may take. Any thread.
+// The capability of letting those without credentials at some bytes: each request is confined to
+// one key, and a part's number or a range is signed with it. Nothing goes over the network here but
+// what fresh credentials may take. Any thread.
 class Presigner {
  public:
   virtual ~Presigner() = default;
@@ -34,8 +34,8 @@ class Presigner {
   virtual Result<PresignedRequest> presign_get(const std::string& key, ByteRange range,
                                                const std::string& if_match,
                                                std::chrono::seconds valid) = 0;
-  // The ETag header of the answer belongs into MultipartUploads::complete_upload. The number of bytes
-  // is signed too, so that the holder cannot store more than was granted.
+  // The ETag header of the answer belongs into MultipartUploads::complete_upload. The number of
+  // bytes is signed too, so that the holder cannot store more than was granted.
   virtual Result<PresignedRequest> presign_put_part(const std::string& key,
                                                     const std::string& upload_id, int number,
                                                     std::int64_t length,

@@ -103,9 +103,10 @@ Result<NameValues> S3Conditions::headers_for(const std::string& whole_key,
   {
     const std::lock_guard lock(mutex_);
     if (!warned_) {
-      LOG_WARN("{} ignores preconditions on {}: they are checked beforehand, which two writers at the "
-               "same moment can both pass",
-               endpoint_.options().endpoint, multipart ? "multipart uploads" : "PUT");
+      LOG_WARN(
+          "{} ignores preconditions on {}: they are checked beforehand, which two writers at the "
+          "same moment can both pass",
+          endpoint_.options().endpoint, multipart ? "multipart uploads" : "PUT");
       warned_ = true;
     }
   }

@@ -11,8 +11,8 @@
 
 namespace loam::object {
 
-// What one service does with If-None-Match and If-Match on writes; many ignore them without a word. It
-// is tried out once, on an object below the store's prefix that is removed again, when the first
+// What one service does with If-None-Match and If-Match on writes; many ignore them without a word.
+// It is tried out once, on an object below the store's prefix that is removed again, when the first
 // conditional put asks for it. Any thread.
 class S3Conditions {
  public:
@@ -27,13 +27,13 @@ class S3Conditions {
   };
   Result<Support> support();
 
-  // The headers of a conditional write, where the service honours them. Where it does not, the condition
-  // is checked here, before the write and not in one step with it; that is logged once.
+  // The headers of a conditional write, where the service honours them. Where it does not, the
+  // condition is checked here, before the write and not in one step with it; that is logged once.
   Result<NameValues> headers_for(const std::string& whole_key, const PutOptions& options,
                                  bool multipart);
 
-  // A write that was tried more than once has met its own condition, or its own upload gone: true if the
-  // object that is there now carries `put_id` and is therefore ours.
+  // A write that was tried more than once has met its own condition, or its own upload gone: true
+  // if the object that is there now carries `put_id` and is therefore ours.
   Result<std::optional<ObjectInfo>> was_ours(const std::string& whole_key, const std::string& key,
                                              const std::string& put_id);
   std::string new_put_id();

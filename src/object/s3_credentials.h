@@ -46,9 +46,9 @@ std::unique_ptr<CredentialSource> container_source(const Environment& environmen
 std::unique_ptr<CredentialSource> instance_source(const Environment& environment,
                                                   net::HttpClient& http);
 
-// The keys in use: from the first source that has any, loaded again a few minutes before they expire,
-// every few minutes where that is not known, and at once after the server has called them expired.
-// While loading again fails the old ones serve on. Any thread.
+// The keys in use: from the first source that has any, loaded again a few minutes before they
+// expire, every few minutes where that is not known, and at once after the server has called them
+// expired. While loading again fails the old ones serve on. Any thread.
 class Credentials {
  public:
   Credentials(std::vector<std::unique_ptr<CredentialSource>> sources, const Clock& clock)

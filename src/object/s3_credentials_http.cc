@@ -59,12 +59,12 @@ class WebIdentitySource final : public CredentialSource {
     request.headers.set("Content-Type", "application/x-www-form-urlencoded");
     request.ca_file = ca_file_;
     request.deadline = kDeadline;
-    request.body = encode_query({{"Action", "AssumeRoleWithWebIdentity"},
-                                 {"Version", "2011-06-15"},
-                                 {"RoleArn", *role},
-                                 {"RoleSessionName",
-                                  environment_("AWS_ROLE_SESSION_NAME").value_or("loam")},
-                                 {"WebIdentityToken", token}});
+    request.body =
+        encode_query({{"Action", "AssumeRoleWithWebIdentity"},
+                      {"Version", "2011-06-15"},
+                      {"RoleArn", *role},
+                      {"RoleSessionName", environment_("AWS_ROLE_SESSION_NAME").value_or("loam")},
+                      {"WebIdentityToken", token}});
     const net::HttpResponse response = TRY(http_.send(request));
     if (response.status != 200) {
       const auto error = parse_s3_error(response.body);
@@ -135,15 +135,14 @@ class InstanceSource final : public CredentialSource {
     base_ = environment_("AWS_EC2_METADATA_SERVICE_ENDPOINT").value_or("http://169.254.169.254");
     while (base_.ends_with('/'))
       base_.pop_back();
-    const auto token = ask("PUT", "/latest/api/token",
-                           "X-aws-ec2-metadata-token-ttl-seconds", "300");
+    const auto token =
+        ask("PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "300");
     if (!token) return std::nullopt;  // no EC2
     const std::string path = "/latest/meta-data/iam/security-credentials/";
     const auto role = ask("GET", path, kTokenHeader, *token);
     if (!role || role->empty()) return std::nullopt;  // an instance without a role
-    const auto body =
-        ask("GET", path + percent_encode(role->substr(0, role->find('\n')), false), kTokenHeader,
-            *token);
+    const auto body = ask("GET", path + percent_encode(role->substr(0, role->find('\n')), false),
+                          kTokenHeader, *token);
     if (!body) return fail(ErrorCode::kUnavailable, "the instance metadata gave no keys");
     return keys_of(*body, "the instance metadata");
   }

@@ -22,8 +22,8 @@ namespace {
 constexpr std::int64_t kSlowestBytesPerSecond = 64 << 10;
 // For answers that the server works on before it says anything.
 constexpr std::chrono::milliseconds kLateStall{300'000};
-// S3 refuses clocks that are 15 minutes off. An answer without a body that says so (HEAD) is taken for
-// that from here on.
+// S3 refuses clocks that are 15 minutes off. An answer without a body that says so (HEAD) is taken
+// for that from here on.
 constexpr std::int64_t kSuspiciousSkewMs = 4 * 60 * 1000;
 // A call gives up after this long, whatever its number of tries.
 constexpr std::int64_t kGiveUpUs = 600LL * 1'000'000;
@@ -42,8 +42,8 @@ bool is_success(int status) {
 Error error_of_refusal(const S3Refusal& refusal, std::string_view what) {
   const std::string& code = refusal.body.code;
   const std::string text =
-      fmt::format("{}: {} {}{}{}", what, refusal.status, code, refusal.body.message.empty() ? "" : ": ",
-                  printable(refusal.body.message));
+      fmt::format("{}: {} {}{}{}", what, refusal.status, code,
+                  refusal.body.message.empty() ? "" : ": ", printable(refusal.body.message));
   const auto error = [&](ErrorCode meaning, std::string_view hint = "") {
     return Error{meaning, hint.empty() ? text : fmt::format("{}; {}", text, hint)};
   };
@@ -115,8 +115,8 @@ std::string S3Endpoint::payload_hash(const S3Call& call) const {
 
 Result<S3Endpoint::Try> S3Endpoint::send(const S3Call& call) {
   const LoadedKeys loaded = TRY(credentials_.get());
-  const SigningRequest to_sign{call.method, host(), path_of(call.key), call.query,
-                               call.headers, payload_hash(call)};
+  const SigningRequest to_sign{call.method, host(),       path_of(call.key),
+                               call.query,  call.headers, payload_hash(call)};
   net::ClientRequest request;
   request.method = call.method;
   const std::string scheme = options_.endpoint.substr(0, options_.endpoint.find("://"));
@@ -136,10 +136,11 @@ Result<S3Endpoint::Try> S3Endpoint::send(const S3Call& call) {
   }
   request.ca_file = options_.ca_file;
   request.connect_timeout = options_.connect_timeout;
-  request.stall_timeout = call.may_fail_late ? std::max(kLateStall, options_.stall_timeout)
-                                             : options_.stall_timeout;
+  request.stall_timeout =
+      call.may_fail_late ? std::max(kLateStall, options_.stall_timeout) : options_.stall_timeout;
   const std::int64_t bytes = static_cast<std::int64_t>(call.body.size()) + call.expected_bytes;
-  request.deadline = options_.deadline + (call.may_fail_late ? kLateStall : std::chrono::milliseconds(0)) +
+  request.deadline = options_.deadline +
+                     (call.may_fail_late ? kLateStall : std::chrono::milliseconds(0)) +
                      std::chrono::milliseconds(bytes * 1000 / kSlowestBytesPerSecond);
   request.max_response_bytes = std::max<std::int64_t>(call.expected_bytes, 16 << 20);
   return Try{http_.send(request), loaded.keys};
@@ -154,10 +155,12 @@ bool S3Endpoint::learn_clock(const net::HttpResponse& response, bool certain) {
   clock_offset_ms_ = offset;
   const std::lock_guard lock(mutex_);
   if (!clock_logged_) {
-    LOG_WARN("this machine's clock is {} {} that of {}; requests are signed with the server's from now on, "
-             "but set the clock",
-             format_duration_us(std::abs(offset) * 1000), offset > 0 ? "behind" : "ahead of",
-             options_.endpoint);
+    LOG_WARN(
+        "this machine's clock is {} {} that of {}; requests are signed with the server's from now "
+        "on, "
+        "but set the clock",
+        format_duration_us(std::abs(offset) * 1000), offset > 0 ? "behind" : "ahead of",
+        options_.endpoint);
     clock_logged_ = true;
   }
   return true;
@@ -235,6 +238,7 @@ Result<S3Answer> S3Endpoint::call(const S3Call& call, S3Refusal* refusal) {
           continue;  // at once: the next try is a different one
         }
         slower = verdict == Verdict::kSlower;
+        if (refusal != nullptr) *refusal = refused;
         // A server that failed half-way may have done it.
         repeated = repeated || !slower || is_success(response.status);
       }
@@ -255,12 +259,12 @@ Result<S3Endpoint::Presigned> S3Endpoint::presigned(const S3Call& call,
   std::int64_t ends_ms = clock_.wall_ms() + valid.count() * 1000;
   // A URL dies with the keys that signed it.
   if (loaded.expires_ms) ends_ms = std::min(ends_ms, *loaded.expires_ms);
-  const SigningRequest to_sign{call.method, host(), path_of(call.key), call.query, call.headers, ""};
+  const SigningRequest to_sign{call.method, host(),       path_of(call.key),
+                               call.query,  call.headers, ""};
   const std::string scheme = options_.endpoint.substr(0, options_.endpoint.find("://"));
-  return Presigned{
-      fmt::format("{}://{}{}?{}", scheme, to_sign.host, encode_path(to_sign.path),
-                  presign(to_sign, {loaded.keys, region(), server_now_ms()}, valid)),
-      ends_ms};
+  return Presigned{fmt::format("{}://{}{}?{}", scheme, to_sign.host, encode_path(to_sign.path),
+                               presign(to_sign, {loaded.keys, region(), server_now_ms()}, valid)),
+                   ends_ms};
 }
 
 }  // namespace loam::object

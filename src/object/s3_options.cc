@@ -17,12 +17,14 @@ namespace {
 
 constexpr std::string_view kScheme = "s3://";
 constexpr std::array<std::string_view, 12> kOptions = {
-    "endpoint",   "region",     "path_style",  "profile",          "ca_file",  "payload_signing",
-    "part_bytes", "connections", "tries", "connect_timeout_ms", "stall_timeout_ms", "deadline_ms"};
+    "endpoint",         "region",     "path_style",  "profile", "ca_file",
+    "payload_signing",  "part_bytes", "connections", "tries",   "connect_timeout_ms",
+    "stall_timeout_ms", "deadline_ms"};
 
-tl::unexpected<Error> bad(std::string_view name, std::string_view value, std::string_view expected) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("the S3 option {}={} must be {}", name,
-                                                       printable(value), expected));
+tl::unexpected<Error> bad(std::string_view name, std::string_view value,
+                          std::string_view expected) {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the S3 option {}={} must be {}", name, printable(value), expected));
 }
 
 Result<std::int64_t> whole(std::string_view name, std::string_view value, std::int64_t least,
@@ -99,10 +101,11 @@ Status check_endpoint(std::string& endpoint) {
   const bool known = endpoint.starts_with("http://") || endpoint.starts_with("https://");
   const std::string_view rest = known ? std::string_view(endpoint).substr(scheme + 3) : "";
   if (rest.empty() || rest.find_first_of("/?#@ \r\n") != std::string_view::npos) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the endpoint '{}' must be http:// or https:// with a host and perhaps a "
-                            "port, and nothing else",
-                            printable(endpoint)));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the endpoint '{}' must be http:// or https:// with a host and perhaps a "
+                    "port, and nothing else",
+                    printable(endpoint)));
   }
   return {};
 }
@@ -114,9 +117,9 @@ Status check_bucket(std::string_view bucket) {
   };
   if (bucket.size() < 3 || bucket.size() > 255 ||
       !std::all_of(bucket.begin(), bucket.end(), allowed)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is not a bucket's name; write s3://bucket/prefix",
-                            printable(bucket)));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' is not a bucket's name; write s3://bucket/prefix", printable(bucket)));
   }
   return {};
 }
@@ -124,8 +127,8 @@ Status check_bucket(std::string_view bucket) {
 // A bucket in a host's name must be a label that DNS and certificates have room for.
 bool fits_host_name(std::string_view bucket) {
   return bucket.size() <= 63 && std::none_of(bucket.begin(), bucket.end(), [](char c) {
-    return c == '.' || c == '_' || (c >= 'A' && c <= 'Z');
-  });
+           return c == '.' || c == '_' || (c >= 'A' && c <= 'Z');
+         });
 }
 
 void complete(S3Options& options, const std::optional<bool>& path_style,

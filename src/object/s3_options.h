@@ -42,8 +42,8 @@ struct S3Options {
   std::chrono::milliseconds deadline{60'000};
 };
 
-// "s3://bucket/prefix?endpoint=http://127.0.0.1:7480&path_style=true", completed from the usual AWS_*
-// variables. An unknown option is kInvalidArgument and named.
+// "s3://bucket/prefix?endpoint=http://127.0.0.1:7480&path_style=true", completed from the usual
+// AWS_* variables. An unknown option is kInvalidArgument and named.
 Result<S3Options> parse_s3_url(std::string_view url, const Environment& environment);
 
 // Whether `name` is an option of such URLs.

@@ -28,8 +28,8 @@ constexpr std::int64_t kCopyPart = 256 * kMiB;
 // A source that is replaced over and over is not chased for ever.
 constexpr int kCopyTries = 3;
 
-// A multipart upload in progress: what its parts, which go up on the pool's threads, tell the thread
-// that reads the source.
+// A multipart upload in progress: what its parts, which go up on the pool's threads, tell the
+// thread that reads the source.
 class ParallelParts {
  public:
   ParallelParts(const S3Writer& writer, std::size_t most) : writer_(writer), most_(most) {}
@@ -98,8 +98,8 @@ Result<std::vector<UploadedPart>> send_parts(const S3Writer& writer, const std::
   std::string bytes = std::move(first);
   for (int number = 1;; ++number) {
     if (number > kMaxParts) {
-      return fail(ErrorCode::kTooLarge, fmt::format("'{}' is over what S3 holds in one object",
-                                                    printable(whole_key)));
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("'{}' is over what S3 holds in one object", printable(whole_key)));
     }
     const auto size = static_cast<std::int64_t>(bytes.size());
     writer.pool.reserve(size);
@@ -166,8 +166,8 @@ Result<ObjectInfo> put_whole(const S3Writer& writer, const std::string& key,
   return fail(answer.error());
 }
 
-Result<ObjectInfo> copy_whole(const S3Writer& writer, const std::string& from, const std::string& to,
-                              const ObjectInfo& source) {
+Result<ObjectInfo> copy_whole(const S3Writer& writer, const std::string& from,
+                              const std::string& to, const ObjectInfo& source) {
   const std::string& prefix = writer.endpoint.options().prefix;
   S3Call call;
   call.method = "PUT";

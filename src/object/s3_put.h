@@ -17,8 +17,8 @@ struct S3Writer {
   TransferPool& pool;
 };
 
-// One request up to the size of a part; above that a multipart upload, whose parts go in parallel while
-// the source is read on. An upload that fails is aborted.
+// One request up to the size of a part; above that a multipart upload, whose parts go in parallel
+// while the source is read on. An upload that fails is aborted.
 Result<ObjectInfo> s3_put(const S3Writer& writer, const std::string& key, const Source& source,
                           const PutOptions& options);
 // Without the bytes coming through here.

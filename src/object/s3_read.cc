@@ -162,22 +162,22 @@ class S3Reader final : public ObjectReader {
       auto slot = std::make_shared<Slot>();
       ahead_.push_back(slot);
       next_ += range.length;
-      pool_.submit([&endpoint = endpoint_, &pool = pool_, key = whole_key_, etag = info_.etag, range,
-                    slot] {
-        bool wanted = true;
-        {
-          const std::lock_guard lock(slot->mutex);
-          wanted = !slot->abandoned;
-        }
-        if (wanted) {
-          Result<Piece> piece = fetch(endpoint, key, range, etag);
-          const std::lock_guard lock(slot->mutex);
-          slot->piece = std::move(piece);
-          slot->done = true;
-        }
-        pool.release(range.length);
-        slot->done_changed.notify_all();
-      });
+      pool_.submit(
+          [&endpoint = endpoint_, &pool = pool_, key = whole_key_, etag = info_.etag, range, slot] {
+            bool wanted = true;
+            {
+              const std::lock_guard lock(slot->mutex);
+              wanted = !slot->abandoned;
+            }
+            if (wanted) {
+              Result<Piece> piece = fetch(endpoint, key, range, etag);
+              const std::lock_guard lock(slot->mutex);
+              slot->piece = std::move(piece);
+              slot->done = true;
+            }
+            pool.release(range.length);
+            slot->done_changed.notify_all();
+          });
     }
   }
 
@@ -254,8 +254,8 @@ Result<std::unique_ptr<ObjectReader>> open_s3_reader(S3Endpoint& endpoint, Trans
     piece = fetch(endpoint, whole_key, first, if_match, &refusal);
     if (!piece && refusal.status != 416) return fail(piece.error());
   }
-  // No HTTP range says "no bytes", and one that begins at the end is refused; size and ETag then come
-  // from HEAD.
+  // No HTTP range says "no bytes", and one that begins at the end is refused; size and ETag then
+  // come from HEAD.
   ObjectInfo info;
   if (piece && first.length > 0) {
     info = piece->info;

@@ -10,9 +10,9 @@
 
 namespace loam::object {
 
-// Opens one object for reading. The first piece is fetched here, which also tells size and ETag, so a
-// small object costs one request; further pieces are fetched ahead in parallel, each pinned by If-Match
-// to the version of the first. `endpoint` and `pool` must outlive the reader.
+// Opens one object for reading. The first piece is fetched here, which also tells size and ETag, so
+// a small object costs one request; further pieces are fetched ahead in parallel, each pinned by
+// If-Match to the version of the first. `endpoint` and `pool` must outlive the reader.
 Result<std::unique_ptr<ObjectReader>> open_s3_reader(S3Endpoint& endpoint, TransferPool& pool,
                                                      const std::string& whole_key,
                                                      const std::string& key, ByteRange range,

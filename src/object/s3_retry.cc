@@ -23,8 +23,8 @@ Verdict verdict_of(int status, std::string_view code) {
   static constexpr std::array<std::string_view, 5> kSlow = {
       "SlowDown", "TooManyRequests", "Throttling", "ThrottlingException", "RequestLimitExceeded"};
   static constexpr std::array<std::string_view, 6> kPassing = {
-      "InternalError",        "ServiceUnavailable", "RequestTimeout", "OperationAborted",
-      "ConditionalRequestConflict", "BadDigest"};
+      "InternalError",    "ServiceUnavailable",         "RequestTimeout",
+      "OperationAborted", "ConditionalRequestConflict", "BadDigest"};
   static constexpr std::array<std::string_view, 4> kStale = {
       "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken"};
   if (code == "RequestTimeTooSkewed") return Verdict::kClock;

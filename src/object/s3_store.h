@@ -18,9 +18,10 @@
 
 namespace loam::object {
 
-// A bucket, or what lies below a prefix of one. Objects of more than one part go up and come down in
-// parallel. The ETags of S3 may be made of the content: equal bytes written again may have the ETag they
-// had, so `if_match` tells contents apart rather than moments. Readers must not outlive the store.
+// A bucket, or what lies below a prefix of one. Objects of more than one part go up and come down
+// in parallel. The ETags of S3 may be made of the content: equal bytes written again may have the
+// ETag they had, so `if_match` tells contents apart rather than moments. Readers must not outlive
+// the store.
 class S3Store final : public ObjectStore, public Presigner {
  public:
   // Nothing goes over the network yet: a wrong endpoint shows at the first call.
@@ -52,6 +53,7 @@ class S3Store final : public ObjectStore, public Presigner {
                                        std::chrono::seconds valid) override;
 
   S3Endpoint& endpoint() { return endpoint_; }
+  const S3Endpoint& endpoint() const { return endpoint_; }
   S3Conditions& conditions() { return conditions_; }
 
  private:

@@ -14,8 +14,8 @@ namespace loam::object {
 
 namespace {
 
-// What one answer may hold; the largest, a list of 1,000 keys of 1,024 bytes each percent-encoded, is
-// about 4 MB.
+// What one answer may hold; the largest, a list of 1,000 keys of 1,024 bytes each percent-encoded,
+// is about 4 MB.
 constexpr std::size_t kMaxXmlBytes = 16 << 20;
 
 std::string text_of(const pugi::xml_node& node, const char* name) {
@@ -34,10 +34,11 @@ bool flag_of(const pugi::xml_node& node, const char* name) {
 }
 
 tl::unexpected<Error> not_xml(std::string_view expected) {
-  return fail(ErrorCode::kUnavailable,
-              fmt::format("the answer is not a whole <{}>; it was cut short, or the endpoint is not "
-                          "an S3 service",
-                          expected));
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("the answer is not a whole <{}>; it was cut short, or the endpoint is not "
+                  "an S3 service",
+                  expected));
 }
 
 bool load(pugi::xml_document& document, std::string_view xml) {
@@ -135,8 +136,9 @@ Result<S3PartsBody> parse_s3_parts(std::string_view xml) {
   if (!root) return not_xml("ListPartsResult");
   S3PartsBody out;
   for (const pugi::xml_node& node : root.children("Part")) {
-    UploadedPart part{static_cast<int>(std::min<std::int64_t>(number_of(node, "PartNumber"), 1 << 30)),
-                      bare_etag(text_of(node, "ETag")), number_of(node, "Size")};
+    UploadedPart part{
+        static_cast<int>(std::min<std::int64_t>(number_of(node, "PartNumber"), 1 << 30)),
+        bare_etag(text_of(node, "ETag")), number_of(node, "Size")};
     if (part.number < 1 || part.size < 0) return not_xml("Part");
     out.parts.push_back(std::move(part));
   }
@@ -210,7 +212,8 @@ std::optional<std::string> xml_text(std::string_view text) {
     }
   }
   // U+FFFE and U+FFFF are characters of UTF-8 but not of XML.
-  if (out.find("\xef\xbf\xbe") != std::string::npos || out.find("\xef\xbf\xbf") != std::string::npos) {
+  if (out.find("\xef\xbf\xbe") != std::string::npos ||
+      out.find("\xef\xbf\xbf") != std::string::npos) {
     return std::nullopt;
   }
   return out;

@@ -13,9 +13,9 @@
 
 namespace loam::object {
 
-// The XML that S3 answers with, as pure functions of bytes that may come from anyone. What is not the
-// document that was asked for is kUnavailable: it was cut short or came from something in between,
-// and the request is worth another try.
+// The XML that S3 answers with, as pure functions of bytes that may come from anyone. What is not
+// the document that was asked for is kUnavailable: it was cut short or came from something in
+// between, and the request is worth another try.
 
 struct S3ErrorBody {
   std::string code;     // "NoSuchKey"

@@ -149,13 +149,12 @@ NameValues sign(const SigningRequest& request, const SigningContext& context) {
   NameValues to_sign = headers;
   to_sign.emplace_back("host", request.host);
   const CanonicalHeaders canonical = canonical_headers(to_sign);
-  const std::string signed_with =
-      signature(context, scope,
-                canonical_request(request, request.query, canonical, request.payload_hash));
-  headers.emplace_back("Authorization",
-                       fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}",
-                                   kAlgorithm, context.keys.id, scope.text, canonical.names,
-                                   signed_with));
+  const std::string signed_with = signature(
+      context, scope, canonical_request(request, request.query, canonical, request.payload_hash));
+  headers.emplace_back(
+      "Authorization",
+      fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
+                  context.keys.id, scope.text, canonical.names, signed_with));
   return headers;
 }
 

@@ -48,9 +48,8 @@ TEST(SigV4, AgreesWithBotocore) {
   const std::string seed = std::to_string(random.below(1'000'000'000));
   SCOPED_TRACE("seed " + seed);
   std::printf("seed %s\n", seed.c_str());
-  const std::string made =
-      run("/usr/bin/python3 " LOAM_SOURCE_DIR "/src/object/sigv4_vectors.py " + seed + " " +
-          std::to_string(kCount));
+  const std::string made = run("/usr/bin/python3 " LOAM_SOURCE_DIR "/src/object/sigv4_vectors.py " +
+                               seed + " " + std::to_string(kCount));
   int headers = 0;
   int urls = 0;
   std::size_t begin = 0;
@@ -91,10 +90,11 @@ TEST(SigV4, SignsTheExampleOfTheDocumentation) {
       {"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", ""},
       "us-east-1",
       1'369'353'600'000};
-  EXPECT_TRUE(sign(request, context)
-                  .back()
-                  .second.ends_with("Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039"
-                                    "c6036bdb41"));
+  EXPECT_TRUE(
+      sign(request, context)
+          .back()
+          .second.ends_with("Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039"
+                            "c6036bdb41"));
 }
 
 }  // namespace

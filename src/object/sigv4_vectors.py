@@ -7,6 +7,7 @@ Bytes are base 64. The clock is botocore's own, moved to a time from the seed.""
 
 import base64
 import datetime
+import functools
 import json
 import random
 import sys
@@ -75,21 +76,28 @@ def plain_text(value):
     return value if isinstance(value, str) else value.decode()
 
 
-def by_client(rng, session, keys, region, when):
-    """A whole botocore client at work, its request caught just before it is sent."""
-    https = rng.random() < 0.5
-    client = session.create_client(
-        "s3", region_name=region, aws_access_key_id=keys.access_key,
-        aws_secret_access_key=keys.secret_key, aws_session_token=keys.token,
-        endpoint_url=f"http{'s' if https else ''}://s3.example.org{rng.choice(['', ':7480'])}",
-        config=Config(signature_version="s3v4", s3={"addressing_style": rng.choice(["path", "virtual"])}))
+@functools.lru_cache
+def client_of(session, region, endpoint, style):
+    """Making a client takes longer than a hundred signatures; its keys are changed for each request."""
     caught = []
 
     def catch(request, **_):
         caught.append(request)
         raise Captured()
 
+    client = session.create_client(
+        "s3", region_name=region, aws_access_key_id="x", aws_secret_access_key="x", endpoint_url=endpoint,
+        config=Config(signature_version="s3v4", s3={"addressing_style": style}))
     client.meta.events.register("before-send.s3", catch)
+    return client, caught
+
+
+def by_client(rng, session, keys, region, when):
+    """A whole botocore client at work, its request caught just before it is sent."""
+    scheme = rng.choice(["http", "https"])
+    client, caught = client_of(session, region, f"{scheme}://s3.example.org{rng.choice(['', ':7480'])}",
+                               rng.choice(["path", "virtual"]))
+    client._request_signer._credentials = keys
     key = odd_key(rng)
     calls = [
         ("get_object", {"Key": key, "Range": "bytes=5-99", "IfMatch": '"abc"'}),
@@ -115,7 +123,7 @@ def by_client(rng, session, keys, region, when):
         getattr(client, name)(Bucket="bucket", **arguments)
     except Captured:
         pass
-    request = caught[0]
+    request = caught.pop()
     headers = {n: plain_text(v) for n, v in request.headers.items()}
     lowered = {n.lower(): v for n, v in headers.items()}
     return from_headers(request.method, request.url,

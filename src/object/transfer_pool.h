@@ -12,9 +12,9 @@
 
 namespace loam::object {
 
-// The threads that move parts of large objects, and the memory that parts may take. Threads start when
-// they are first needed. A task must not wait for another task; whoever submits bounds how many of its
-// own are waiting. Any thread.
+// The threads that move parts of large objects, and the memory that parts may take. Threads start
+// when they are first needed. A task must not wait for another task; whoever submits bounds how
+// many of its own are waiting. Any thread.
 class TransferPool {
  public:
   TransferPool(std::size_t threads, std::int64_t memory_bytes)
@@ -27,8 +27,8 @@ class TransferPool {
 
   // Memory for reading ahead: false if there is none left, and then the reader does without.
   bool try_reserve(std::int64_t bytes);
-  // Memory of a part that is about to be sent: waits for others to be sent. Only for bytes that go on
-  // their way without further waiting, so that nobody waits for ever.
+  // Memory of a part that is about to be sent: waits for others to be sent. Only for bytes that go
+  // on their way without further waiting, so that nobody waits for ever.
   void reserve(std::int64_t bytes);
   void release(std::int64_t bytes);
 

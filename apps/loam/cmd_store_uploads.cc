@@ -12,7 +12,7 @@
 #include "loam/output.h"
 #include "object/multipart.h"
 #include "object/s3_options.h"
-#include "object/s3_sweep.h"
+#include "object/upload_sweep.h"
 
 namespace loam::cli {
 

@@ -44,6 +44,8 @@ class MultipartUploads {
                                              const std::vector<UploadedPart>& parts,
                                              const PutOptions& options) = 0;
   virtual Status abort_upload(const std::string& key, const std::string& upload_id) = 0;
+  // The service's clock, as far as it is known: what started_ms is to be compared with.
+  virtual std::int64_t service_now_ms() const = 0;
   // Those under a prefix of keys that were neither completed nor aborted.
   virtual Result<std::vector<PendingUpload>> list_uploads(const std::string& prefix) = 0;
 };

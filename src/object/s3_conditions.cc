@@ -66,6 +66,14 @@ Result<S3Conditions::Support> S3Conditions::probe() {
     S3Call match = put_call(key, "again");
     match.headers.emplace_back("If-Match", kNoEtag);
     out.put_if_match = TRY(refuses(match));
+    // A service that refuses every ETag honours nothing.
+    const std::string etag = TRY(s3_head(endpoint_, key, "")).etag;
+    match.headers[0].second = quoted_etag(etag);
+    if (out.put_if_match && TRY(refuses(match))) {
+      match.headers[0].second = etag;
+      out.bare_etags = !TRY(refuses(match));
+      out.put_if_match = out.bare_etags;
+    }
     out.multipart_if_absent = TRY(multipart_refuses(key, "If-None-Match", "*"));
     out.multipart_if_match = TRY(multipart_refuses(key, "If-Match", kNoEtag));
     return out;
@@ -97,7 +105,8 @@ Result<NameValues> S3Conditions::headers_for(const std::string& whole_key,
   if (honoured && options.if_absent) {
     out.emplace_back("If-None-Match", "*");
   } else if (honoured) {
-    out.emplace_back("If-Match", quoted_etag(options.if_match));
+    const bool bare = can.bare_etags && !multipart;
+    out.emplace_back("If-Match", bare ? options.if_match : quoted_etag(options.if_match));
   }
   if (honoured) return out;
   {

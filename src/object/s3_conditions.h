@@ -22,6 +22,7 @@ class S3Conditions {
   struct Support {
     bool put_if_absent = false;
     bool put_if_match = false;
+    bool bare_etags = false;  // If-Match on PUT compares with the quotation marks (Ceph before 18)
     bool multipart_if_absent = false;
     bool multipart_if_match = false;
   };

@@ -122,8 +122,10 @@ Result<ObjectInfo> s3_complete_upload(S3Endpoint& endpoint, S3Conditions& condit
   S3Refusal refusal;
   const auto answer = endpoint.call(call, &refusal);
   if (answer) {
-    return ObjectInfo{request.key, size, TRY(parse_s3_etag(answer->http.body)),
-                      endpoint.server_now_ms()};
+    std::string etag = TRY(parse_s3_etag(answer->http.body));
+    // Ceph leaves it empty.
+    if (etag.empty()) etag = TRY(s3_head(endpoint, request.whole_key, request.key)).etag;
+    return ObjectInfo{request.key, size, std::move(etag), endpoint.server_now_ms()};
   }
   const bool doubtful = refusal.repeated && (refusal.status == 404 || refusal.status == 412);
   if (doubtful && !request.put_id.empty()) {

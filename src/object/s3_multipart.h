@@ -57,6 +57,7 @@ class S3Uploads final : public MultipartUploads {
                                      const std::vector<UploadedPart>& parts,
                                      const PutOptions& options) override;
   Status abort_upload(const std::string& key, const std::string& upload_id) override;
+  std::int64_t service_now_ms() const override { return endpoint_.server_now_ms(); }
   Result<std::vector<PendingUpload>> list_uploads(const std::string& prefix) override;
 
  private:

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "object/s3_sweep.h"
-
-#include "base/clock.h"
-#include "object/s3_store.h"
+#include "object/upload_sweep.h"
 
 namespace loam::object {
 
@@ -12,9 +9,7 @@ Result<SweptUploads> sweep_uploads(ObjectStore& store, const std::string& prefix
   MultipartUploads* uploads = store.multipart();
   if (uploads == nullptr) return out;
   const auto pending = TRY(uploads->list_uploads(prefix));
-  const auto* s3 = dynamic_cast<S3Store*>(&store);
-  const std::int64_t now_ms =
-      s3 != nullptr ? s3->endpoint().server_now_ms() : SystemClock().wall_ms();
+  const std::int64_t now_ms = uploads->service_now_ms();
   for (const PendingUpload& upload : pending) {
     if (now_ms - upload.started_ms < age.count()) {
       ++out.younger;

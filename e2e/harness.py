@@ -94,12 +94,12 @@ class Process:
 class Server:
     """One state directory; the process in it may be killed and started again on its port."""
 
-    def __init__(self, directory, mark, heartbeat=1, node_ttl=4, sweep_grace=2):
+    def __init__(self, directory, mark, heartbeat=1, node_ttl=4, sweep_grace=2, store=None):
         self.state = pathlib.Path(directory) / "state"
         self.mark = mark
         self.port = 0
         self.options = ["--node-heartbeat", heartbeat, "--node-ttl", node_ttl,
-                        "--sweep-grace", sweep_grace]
+                        "--sweep-grace", sweep_grace, *(["--store", store] if store else [])]
         self.process = None
         self.url = None
         self.starts = 0

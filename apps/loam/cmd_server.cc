@@ -61,8 +61,10 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->add_option("--state-dir", options->server.state_dir,
                    "Database, keys and tokens; made at first start")
       ->capture_default_str();
-  command->add_option("--store", options->server.store,
-                      "Where files are kept: a directory (default: STATE_DIR/store)");
+  command->add_option(
+      "--store", options->server.store,
+      "Where files are kept: a directory or s3://BUCKET/PREFIX?OPTIONS, with credentials "
+      "as the AWS tools find them (default: STATE_DIR/store)");
   command->add_option("--listen", options->server.address, "Address to listen on")
       ->capture_default_str();
   command->add_option("--port", options->server.port, "Port; 0 picks a free one")

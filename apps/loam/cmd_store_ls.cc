@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "loam/client_flags.h"
 #include "loam/commands.h"
+#include "loam/direct_commands.h"
+#include "loam/direct_store.h"
 #include "loam/exit_code.h"
 #include "loam/json_text.h"
 #include "loam/output.h"
@@ -50,6 +52,7 @@ Json listing_json(const StoreListing& listing) {
 }
 
 Result<int> run(const Options& options) {
+  if (is_direct(options.path)) return direct_ls({options.path, options.recursive, options.json});
   const ApiClient client = TRY(ApiClient::open(options.client));
   const StoreListing listing = TRY(list(client, options));
   if (options.json) {
@@ -77,10 +80,12 @@ void add_store_ls_command(CLI::App& store, int& exit_code) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = store.add_subcommand("ls", "List a directory of the store");
   command->footer(
-      "Examples:\n  loam store ls store:/datasets\n  loam store ls -r --json store:/users/ann");
+      "Examples:\n  loam store ls store:/datasets\n  loam store ls -r --json store:/users/ann\n"
+      "  loam store ls s3://bucket/datasets");
   command->add_option("PATH", options->path, "Where")->required()->option_text(" ");
   command->add_flag("-r,--recursive", options->recursive, "Everything below, and the sum");
-  command->add_flag("--json", options->json, "Print JSON: {objects, directories}");
+  command->add_flag("--json", options->json,
+                    "Print JSON: {objects, directories}; of s3://, {entries}");
   add_client_flags(*command, options->client);
   command->callback([options, &exit_code] { exit_code = finish("store ls", run(*options)); });
 }

@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "loam/client_flags.h"
 #include "loam/commands.h"
+#include "loam/direct_commands.h"
+#include "loam/direct_store.h"
 #include "loam/exit_code.h"
 #include "loam/output.h"
 #include "loam/parallel.h"
@@ -63,9 +65,10 @@ bool confirmed(const std::vector<StoreObject>& objects, const std::string& path)
 }
 
 Result<int> run(const Options& options) {
+  const bool ask = options.recursive && !options.yes && ::isatty(STDIN_FILENO) == 1;
+  if (is_direct(options.path)) return direct_rm({options.path, options.recursive, ask});
   const ApiClient client = TRY(ApiClient::open(options.client));
   const std::vector<StoreObject> objects = TRY(doomed(client, options));
-  const bool ask = options.recursive && !options.yes && ::isatty(STDIN_FILENO) == 1;
   if (ask && !confirmed(objects, options.path)) {
     note("nothing was removed\n");
     return kExitFailed;
@@ -88,7 +91,8 @@ void add_store_rm_command(CLI::App& store, int& exit_code) {
       "\n"
       "Examples:\n"
       "  loam store rm store:/users/ann/out/a\n"
-      "  loam store rm -r --yes store:/users/ann/old");
+      "  loam store rm -r --yes store:/users/ann/old\n"
+      "  loam store rm -r s3://bucket/old");
   command->add_option("PATH", options->path, "What to remove")->required()->option_text(" ");
   command->add_flag("-r,--recursive", options->recursive, "A directory with all below it");
   command->add_flag("-y,--yes", options->yes, "Do not ask");

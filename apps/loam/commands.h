@@ -30,6 +30,10 @@ void add_store_command(CLI::App& app, int& exit_code);
 void add_store_ls_command(CLI::App& store, int& exit_code);
 void add_store_cp_command(CLI::App& store, int& exit_code);
 void add_store_rm_command(CLI::App& store, int& exit_code);
+void add_store_cat_command(CLI::App& store, int& exit_code);
+void add_store_sync_command(CLI::App& store, int& exit_code);
+void add_store_check_command(CLI::App& store, int& exit_code);
+void add_store_uploads_command(CLI::App& store, int& exit_code);
 
 // The headings under which `loam --help` lists them.
 inline constexpr const char* kMachineCommands = "Machines";

@@ -24,7 +24,7 @@
 #include "jobs/token.h"
 #include "loam/version.h"
 #include "net/http_server.h"
-#include "object/dir_store.h"
+#include "object/store_url.h"
 
 namespace loam::cli {
 
@@ -138,19 +138,6 @@ Result<io::Fd> lock_state(const std::string& state_dir) {
   return lock;
 }
 
-Result<std::unique_ptr<object::ObjectStore>> open_store(const ServerOptions& options) {
-  std::string path = options.store.empty() ? options.state_dir + "/store" : options.store;
-  if (path.starts_with("dir:")) path = path.substr(4);
-  if (path.find("://") != std::string::npos) {
-    return fail(ErrorCode::kUnimplemented,
-                fmt::format("the store '{}' is of a kind that this version does not have; give a "
-                            "directory",
-                            path));
-  }
-  TRY_VOID(io::make_directories(path));
-  return std::unique_ptr<object::ObjectStore>(TRY(object::DirStore::open(path)));
-}
-
 // A token file is written before its hash is stored, so that a crash in between costs a file that
 // is overwritten, and never a token that nobody knows.
 Status ensure_token(db::Database& db, const std::string& path, const jobs::NewToken& token) {
@@ -189,7 +176,8 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
   io::Fd lock = TRY(lock_state(options.state_dir));
   SystemRandom random;
   auto keys = TRY(control::ServerKeys::load_or_create(options.state_dir + "/server.key", random));
-  auto store = TRY(open_store(options));
+  auto store =
+      TRY(object::open_store(options.store.empty() ? options.state_dir + "/store" : options.store));
   auto db = TRY(db::open_sqlite({.path = options.state_dir + "/loam.db"}));
   TRY_VOID(jobs::migrate_schema(*db));
   TRY_VOID(ensure_token(*db, admin_token_path(options.state_dir),

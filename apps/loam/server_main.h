@@ -12,7 +12,7 @@ namespace loam::cli {
 
 struct ServerOptions {
   std::string state_dir;  // database, key and token files; made if missing, mode 0700
-  std::string store;      // "dir:PATH" or a path; default <state_dir>/store
+  std::string store;      // object/store_url.h; default <state_dir>/store
   std::string address = "127.0.0.1";
   std::uint16_t port = 7070;
   std::chrono::milliseconds node_heartbeat{30'000};

@@ -3,18 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-
-#include "base/random.h"
 #include "io/crc32c.h"
 #include "io/file.h"
 #include "loam/file_upload.h"
 #include "loam/interrupt.h"
 #include "loam/json_text.h"
 #include "loam/parallel.h"
+#include "loam/partial_file.h"
 #include "loam/store_listing.h"
 #include "loam/store_path.h"
 
@@ -41,46 +37,6 @@ Result<Checksum> checksum_of(const std::string& path) {
     out.length += static_cast<std::int64_t>(n);
   }
 }
-
-// A file under a temporary name, which is removed unless it was kept.
-class PartialFile {
- public:
-  explicit PartialFile(std::string target) : target_(std::move(target)) {
-    const std::size_t name = target_.rfind('/') + 1;
-    SystemRandom random;
-    // The name's own length is left out: it may be the longest that the file system allows.
-    path_ = target_.substr(0, name) + random_id(random, ".loam-part-");
-  }
-  ~PartialFile() {
-    if (fd_) ::unlink(path_.c_str());
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-
-  Status open() {
-    fd_ = TRY(io::open_file(path_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC));
-    return {};
-  }
-  Status write(std::span<const std::byte> bytes) {
-    TRY_VOID(io::write_all(fd_.get(), bytes));
-    length_ += static_cast<std::int64_t>(bytes.size());
-    return {};
-  }
-  std::int64_t length() const { return length_; }
-  Status keep() {
-    if (std::rename(path_.c_str(), target_.c_str()) != 0) {
-      return fail(io::error_from_errno(errno, fmt::format("rename {} to {}", path_, target_)));
-    }
-    fd_.reset();
-    return {};
-  }
-
- private:
-  std::string target_;
-  std::string path_;
-  io::Fd fd_;
-  std::int64_t length_ = 0;
-};
 
 Status upload_one(const ApiClient& client, const CopyItem& item, ProgressBar& bar) {
   const Checksum checksum = TRY(checksum_of(item.local));

@@ -6,11 +6,15 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "jobs/checkpoint_set.h"
+#include "object/upload_sweep.h"
 
 namespace loam::control {
 
 namespace {
 constexpr std::size_t kPage = 64;
+// No upload takes a day; one that is older belongs to a process that died.
+constexpr std::chrono::hours kUploadAge{24};
+constexpr std::int64_t kUploadsEveryUs = 3600LL * 1'000'000;
 
 // Removes all objects under a prefix but those that `keep` wants.
 Status remove_below(object::ObjectStore& store, const std::string& prefix,
@@ -32,6 +36,20 @@ void Sweeper::round() {
   if (const Status swept = sweep_attempts(); !swept) {
     LOG_WARN("sweeping ended attempts failed: {}", swept.error().to_string());
   }
+  if (const Status swept = sweep_uploads(); !swept) {
+    LOG_WARN("sweeping unfinished uploads failed: {}", swept.error().to_string());
+  }
+}
+
+// Listing them costs requests, so not in each round.
+Status Sweeper::sweep_uploads() {
+  const std::int64_t now_us = services_.clock.boot_us();
+  if (now_us < next_uploads_us_) return {};
+  next_uploads_us_ = now_us + kUploadsEveryUs;
+  const object::SweptUploads swept =
+      TRY(object::sweep_uploads(services_.store, "", kUploadAge, /*abort=*/true));
+  if (swept.aborted > 0) LOG_INFO("aborted {} unfinished uploads", swept.aborted);
+  return {};
 }
 
 Status Sweeper::sweep_sets() {

@@ -29,10 +29,12 @@ class Sweeper {
   void round();
   Status sweep_sets();
   Status sweep_attempts();
+  Status sweep_uploads();
   Status sweep_attempt(const jobs::SweepTask& task);
 
   Services services_;
   SweeperOptions options_;
+  std::int64_t next_uploads_us_ = 0;  // by the boot clock; at once after a start
   WorkerThread thread_;
 };
 

@@ -21,6 +21,7 @@ constexpr milliseconds kLook{100};
 // seldom picked up just as the other end closes it.
 constexpr long kMaxIdleSeconds = 50;
 constexpr long kStreamBuffer = 256 << 10;
+constexpr long kBodyBuffer = 64 << 10;
 
 bool has_line_break(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
@@ -104,6 +105,7 @@ Status CurlTransfer::set_up() {
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
   // Giving up must not wait for a resolver that hangs.
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+  if (!request_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, request_.ca_file.c_str());
   const long connect_ms = std::max<long>(1, static_cast<long>(request_.connect_timeout.count()));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
   set_method_and_body();
@@ -130,7 +132,7 @@ Status CurlTransfer::set_up() {
 void CurlTransfer::set_method_and_body() {
   CURL* easy = easy_.get();
   const std::string& method = request_.method;
-  if (request_.sink) curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kStreamBuffer);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, request_.sink ? kStreamBuffer : kBodyBuffer);
   if (request_.body_source) {
     const auto on_read = +[](char* data, std::size_t, std::size_t n, void* self) {
       return static_cast<CurlTransfer*>(self)->give_body(
@@ -245,8 +247,16 @@ std::size_t CurlTransfer::take_response(std::span<const std::byte> bytes) {
                             fmt::format("the response to {} is over {} bytes", what_, limit)},
                       std::size_t{0});
   }
+  if (response_.body.empty()) reserve_body(limit);
   response_.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return bytes.size();
+}
+
+// A body of known length is not copied again and again while it grows.
+void CurlTransfer::reserve_body(std::uint64_t limit) {
+  curl_off_t length = -1;
+  curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  if (length > 0) response_.body.reserve(std::min<std::uint64_t>(limit, length));
 }
 
 std::size_t CurlTransfer::take_header(std::string_view line) {

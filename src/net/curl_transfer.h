@@ -36,6 +36,7 @@ class CurlTransfer {
   Error error_of(CURLcode code);
 
   std::size_t take_response(std::span<const std::byte> bytes);
+  void reserve_body(std::uint64_t limit);
   std::size_t take_header(std::string_view line);
   std::size_t give_body(std::span<std::byte> out);
   bool begin_attempt();

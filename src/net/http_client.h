@@ -34,6 +34,7 @@ struct ClientRequest {
   // The whole request. 0 turns it off.
   std::chrono::milliseconds deadline{60'000};
   std::int64_t max_response_bytes = 64 << 20;  // of a body that has no sink
+  std::string ca_file;  // PEM of the authorities to trust in https, instead of the system's
 };
 
 // The seam to HTTP servers. send() blocks; any number of threads may call it, connections are kept

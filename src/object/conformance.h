@@ -17,6 +17,8 @@ namespace loam::object {
 struct StoreFactory {
   std::string name;
   std::function<std::shared_ptr<ObjectStore>()> make;
+  // Its ETags may be made of the content, as those of S3 are.
+  bool etags_name_content = false;
 };
 inline std::ostream& operator<<(std::ostream& out, const StoreFactory& factory) {
   return out << factory.name;

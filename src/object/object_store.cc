@@ -20,6 +20,12 @@ Source source_from(std::string_view bytes) {
   };
 }
 
+Status ObjectStore::remove_all(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys)
+    TRY_VOID(remove(key));
+  return {};
+}
+
 Result<ObjectInfo> put_bytes(ObjectStore& store, const std::string& key, std::string_view bytes) {
   PutOptions options;
   options.length = static_cast<std::int64_t>(bytes.size());

@@ -64,6 +64,9 @@ struct ListOptions {
   bool delimiter = false;    // group by '/' past the prefix
 };
 
+class MultipartUploads;  // multipart.h
+class Presigner;         // presign.h
+
 // The durable truth for bytes. All operations are idempotent and may be called from any thread.
 // A put is atomic: readers see the whole old or the whole new object; after success it survives a
 // power loss. Keys are 1 to 1024 bytes, anything but NUL; bad ones are kInvalidArgument. A missing
@@ -80,9 +83,14 @@ class ObjectStore {
   virtual Result<ObjectInfo> head(const std::string& key) = 0;
   virtual Result<ListPage> list(const std::string& prefix, const ListOptions& options) = 0;
   virtual Status remove(const std::string& key) = 0;  // a missing key is success
+  // All of them, in fewer requests where the store can; stops at the first error, some removed.
+  virtual Status remove_all(const std::vector<std::string>& keys);
   virtual Result<ObjectInfo> copy(const std::string& from, const std::string& to) = 0;
   // "dir:/var/lib/loam/store"; for logs and status.
   virtual std::string describe() const = 0;
+  // What only some stores can; null for the others. They live as long as the store.
+  virtual MultipartUploads* multipart() { return nullptr; }
+  virtual Presigner* presigner() { return nullptr; }
 };
 
 // Conveniences over any store.

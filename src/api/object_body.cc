@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kChunk = 256 << 10;
 
-// "bytes=a-b" or "bytes=a-"; other forms are ignored, as HTTP allows (RFC 9110, 14.2).
+}  // namespace
+
 std::optional<object::ByteRange> parse_range(const std::optional<std::string>& header) {
   if (!header || !header->starts_with("bytes=")) return std::nullopt;
   const char* at = header->data() + 6;
@@ -32,8 +33,6 @@ std::optional<object::ByteRange> parse_range(const std::optional<std::string>& h
   range.length = last - range.offset + 1;
   return range;
 }
-
-}  // namespace
 
 Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::string& key,
                                       net::BodyReader& body,

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <memory>
 
+#include "api/node_body.h"
+
 namespace loam::api {
 
 namespace {
@@ -67,15 +69,11 @@ std::optional<std::string> visible_owner(const jobs::Principal& principal) {
 Result<jobs::LeaseRef> lease_of(const ApiContext& context, const net::HttpRequest& request) {
   const jobs::Principal node = TRY(node_caller(context, request));
   const std::string header = request.headers.get("Loam-Lease").value_or("");
-  const std::size_t dot = header.find('.');
+  const LeaseHeader lease = TRY(parse_lease_header(header));
   jobs::LeaseRef ref;
-  if (dot == std::string::npos ||
-      !parse_number(std::string_view(header).substr(0, dot), ref.epoch)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "this call needs the header 'Loam-Lease: <epoch>.<token>'");
-  }
+  ref.epoch = lease.epoch;
   ref.job = request.params.at("job");
-  ref.token = header.substr(dot + 1);
+  ref.token = std::string(lease.token);
   ref.node = node.node;
   return ref;
 }

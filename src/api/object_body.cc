@@ -30,7 +30,8 @@ std::optional<object::ByteRange> parse_range(const std::optional<std::string>& h
   std::int64_t last = 0;
   const auto [rest, bad] = std::from_chars(after, end, last);
   if (bad != std::errc() || rest != end || last < range.offset) return std::nullopt;
-  range.length = last - range.offset + 1;
+  // The length of everything there could be is one more than a length can be.
+  if (last - range.offset < INT64_MAX) range.length = last - range.offset + 1;
   return range;
 }
 

@@ -29,7 +29,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(LOAM_COMPILER_WARNINGS -Wno-stringop-overread)
 else()
   # What clang adds to the same flags and g++ has no word for.
-  set(LOAM_COMPILER_WARNINGS -Wno-missing-braces -Wno-unused-lambda-capture)
+  set(LOAM_COMPILER_WARNINGS -Wno-missing-braces -Wno-unused-lambda-capture -Wno-unused-result)
 endif()
 add_compile_options(-pthread -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
                     -Woverloaded-virtual -Wconversion -Wno-sign-conversion

@@ -66,9 +66,9 @@ Result<Json> convert(const YAML::Node& node, int depth, int& budget) {
         }
         const std::string& key = item.first.Scalar();
         if (out.contains(key)) {
-          return fail(
-              ErrorCode::kInvalidArgument,
-              fmt::format("line {}: the key '{}' appears twice", item.first.Mark().line + 1, key));
+          return fail(ErrorCode::kInvalidArgument,
+                      fmt::format("line {}: the key '{}' appears twice", item.first.Mark().line + 1,
+                                  printable(key)));
         }
         out[key] = TRY(convert(item.second, depth + 1, budget));
       }
@@ -91,7 +91,7 @@ Result<Json> job_file_to_json(std::string_view yaml) {
     return convert(root, 0, budget);
   } catch (const YAML::Exception& problem) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the job file is not valid YAML: {}", problem.what()));
+                fmt::format("the job file is not valid YAML: {}", printable(problem.what())));
   }
 }
 

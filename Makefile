@@ -8,7 +8,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: help setup build demo test test-fast bench bench-control lint format clean
+.PHONY: help setup build demo test test-fast bench bench-control fuzz lint format clean
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -45,6 +45,10 @@ bench-control: setup
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j $(JOBS) --target loam control_bench
 	bench/control.sh
+
+## make fuzz       every fuzzer for 30 s, two at a time; inputs that fail are left in build/fuzz/found
+fuzz: setup
+	@scripts/fuzz.sh
 
 ## make lint       clang-format and clang-tidy
 lint: setup

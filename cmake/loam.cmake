@@ -25,13 +25,28 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(LOAM_COMPILER_WARNINGS -Wno-stringop-overread)
+else()
+  # What clang adds to the same flags and g++ has no word for.
+  set(LOAM_COMPILER_WARNINGS -Wno-missing-braces -Wno-unused-lambda-capture -Wno-unused-result)
+endif()
 add_compile_options(-pthread -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
                     -Woverloaded-virtual -Wconversion -Wno-sign-conversion
-                    -Wno-missing-field-initializers -Wno-stringop-overread -Werror
+                    -Wno-missing-field-initializers ${LOAM_COMPILER_WARNINGS} -Werror
                     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(LOAM_SANITIZE)
   add_compile_options(-fsanitize=${LOAM_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LOAM_SANITIZE})
+endif()
+
+if(LOAM_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    message(FATAL_ERROR "LOAM_FUZZ needs clang; use 'cmake --preset fuzz'")
+  endif()
+  # Coverage for libFuzzer in all code; its main function comes with the fuzzers alone.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # Headers that nearly every file needs and that take most of its compile time. Sources still include

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/path.h"
 
 namespace loam::cli {
 
@@ -11,21 +12,14 @@ namespace {
 
 constexpr std::string_view kScheme = "store:";
 
+// "/" is the store itself, which only commands that list take.
 Status check_segments(std::string_view text, std::string_view path) {
-  std::string_view rest = path.substr(1);
-  while (!rest.empty()) {
-    const std::size_t slash = rest.find('/');
-    const std::string_view segment = rest.substr(0, slash);
-    if (segment.empty() || segment == "." || segment == "..") {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("'{}' is not a path of the store: '.', '..' and '//' have no meaning "
-                              "there",
-                              printable(text)));
-    }
-    if (slash == std::string_view::npos) break;
-    rest.remove_prefix(slash + 1);
-  }
-  return {};
+  const PathRules rules{.absolute = true, .directory_slash = true};
+  if (path == "/" || path_fault(path, rules) == PathFault::kNone) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is not a path of the store: '.', '..' and '//' have no meaning "
+                          "there",
+                          printable(text)));
 }
 
 CopyEnd without_slashes(std::string_view path, bool in_store) {

@@ -71,7 +71,6 @@ class Checkpointer {
   std::condition_variable wake_;
   bool looking_over_ = false;
   bool stopping_ = false;
-  bool uploading_ = false;
   std::optional<Waiting> waiting_;
   std::optional<std::int64_t> newest_taken_;
   std::optional<std::int64_t> newest_committed_;

@@ -147,8 +147,10 @@ bool LogSpoolReader::add_to(LogChunk& chunk) {
   std::int64_t length = static_cast<std::int64_t>(payload.size());
   const bool gap = record_->type == SpoolRecordType::kGap;
   if (gap) {
-    constexpr std::uint64_t kMaxGap = std::uint64_t{1} << 60;
-    length = static_cast<std::int64_t>(std::min(decode_gap(payload).value_or(0), kMaxGap));
+    // No program writes so much; the offsets of a file that says otherwise stop there.
+    constexpr std::int64_t kMostOutput = std::int64_t{1} << 60;
+    const auto room = static_cast<std::uint64_t>(std::max<std::int64_t>(kMostOutput - offset_, 0));
+    length = static_cast<std::int64_t>(std::min(decode_gap(payload).value_or(0), room));
   }
   const std::int64_t skipped = std::clamp<std::int64_t>(from_ - offset_, 0, length);
   if (skipped < length) {

@@ -36,8 +36,7 @@ std::string machine_id() {
 }  // namespace
 
 NodeAgent::NodeAgent(net::HttpClient& http, const Clock& clock, Random& random, NodeOptions options)
-    : http_(http),
-      clock_(clock),
+    : clock_(clock),
       random_(random),
       options_(std::move(options)),
       api_(http, options_.server_url) {

@@ -60,7 +60,6 @@ class NodeAgent {
   bool pause(std::chrono::milliseconds time);
   std::vector<std::string> slot_gpus(std::int64_t slot) const;
 
-  net::HttpClient& http_;
   const Clock& clock_;
   Random& random_;
   NodeOptions options_;

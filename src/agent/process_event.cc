@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace loam::agent {
 
 namespace {
@@ -52,9 +54,15 @@ Json encode(const KillCommand&) {
   return {{"type", "kill"}};
 }
 
+Result<int> narrow_int(const Json& json, std::string_view key) {
+  const std::int64_t value = TRY(json_int(json, key));
+  if (std::in_range<int>(value)) return static_cast<int>(value);
+  return fail(ErrorCode::kDataCorrupt, fmt::format("an event whose '{}' is {}", key, value));
+}
+
 Result<std::optional<int>> optional_int(const Json& json, std::string_view key) {
   if (!json.contains(key)) return std::nullopt;
-  return static_cast<int>(TRY(json_int(json, key)));
+  return TRY(narrow_int(json, key));
 }
 
 Result<ProcessEvent> decode_progress(const Json& json) {
@@ -68,8 +76,11 @@ Result<ProcessEvent> decode_progress(const Json& json) {
     return fail(ErrorCode::kDataCorrupt, "a progress event without a list of steps");
   }
   for (const Json& mark : *steps) {
-    const bool good = mark.is_array() && mark.size() == 2 && mark[0].is_number_integer() &&
-                      mark[1].is_number_integer();
+    const auto whole = [](const Json& value) {
+      return value.is_number_integer() &&
+             !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+    };
+    const bool good = mark.is_array() && mark.size() == 2 && whole(mark[0]) && whole(mark[1]);
     if (!good) return fail(ErrorCode::kDataCorrupt, "a progress event with a malformed step");
     event.steps.push_back({mark[0].get<std::int64_t>(), mark[1].get<std::int64_t>()});
   }
@@ -98,7 +109,7 @@ Result<ProcessEvent> process_event_from_json(const Json& json) {
   if (type == "started") return StartedEvent{TRY(json_int(json, "pid"))};
   if (type == "start_failed") {
     return StartFailedEvent{TRY(json_string(json, "message")),
-                            static_cast<int>(TRY(json_int(json, "errno", 0)))};
+                            json.contains("errno") ? TRY(narrow_int(json, "errno")) : 0};
   }
   if (type == "progress") return decode_progress(json);
   if (type == "output_gap") return OutputGapEvent{TRY(json_int(json, "bytes"))};

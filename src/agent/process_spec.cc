@@ -29,7 +29,11 @@ Status check_absolute(std::string_view field, std::string_view path) {
 template <typename Id>
 Result<std::optional<Id>> optional_id(const Json& json, std::string_view key) {
   if (!json.contains(key)) return std::nullopt;
-  return static_cast<Id>(TRY(json_int(json, key)));
+  const std::int64_t value = TRY(json_int(json, key));
+  // The last one means "leave it as it is" to the system calls.
+  if (value >= 0 && value < std::int64_t{static_cast<Id>(-1)}) return static_cast<Id>(value);
+  return fail(ErrorCode::kDataCorrupt,
+              fmt::format("the watchdog's order has the {} {}", key, value));
 }
 
 Result<LogLimits> limits_from_json(const Json& json) {

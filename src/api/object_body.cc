@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kChunk = 256 << 10;
 
-// "bytes=a-b" or "bytes=a-"; other forms are ignored, as HTTP allows (RFC 9110, 14.2).
+}  // namespace
+
 std::optional<object::ByteRange> parse_range(const std::optional<std::string>& header) {
   if (!header || !header->starts_with("bytes=")) return std::nullopt;
   const char* at = header->data() + 6;
@@ -29,11 +30,10 @@ std::optional<object::ByteRange> parse_range(const std::optional<std::string>& h
   std::int64_t last = 0;
   const auto [rest, bad] = std::from_chars(after, end, last);
   if (bad != std::errc() || rest != end || last < range.offset) return std::nullopt;
-  range.length = last - range.offset + 1;
+  // The length of everything there could be is one more than a length can be.
+  if (last - range.offset < INT64_MAX) range.length = last - range.offset + 1;
   return range;
 }
-
-}  // namespace
 
 Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::string& key,
                                       net::BodyReader& body,

@@ -9,6 +9,9 @@
 
 namespace loam::api {
 
+// "bytes=a-b" or "bytes=a-"; nothing for other forms, which may be ignored (RFC 9110, 14.2).
+std::optional<object::ByteRange> parse_range(const std::optional<std::string>& header);
+
 // Streams a request's body into an object. With `crc32c` (eight hexadecimal digits) a body that
 // does not match is kUnprocessable and nothing becomes visible.
 Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::string& key,

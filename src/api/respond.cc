@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "api/node_body.h"
 #include "base/units.h"
 
 namespace loam::api {
@@ -62,13 +63,8 @@ std::optional<std::string> visible_owner(const jobs::Principal& principal) {
 Result<jobs::LeaseRef> lease_of(const ApiContext& context, const net::HttpRequest& request) {
   const jobs::Principal node = TRY(node_caller(context, request));
   const std::string header = request.headers.get("Loam-Lease").value_or("");
-  const std::size_t dot = header.find('.');
-  const auto epoch = parse_whole_number(std::string_view(header).substr(0, dot));
-  if (dot == std::string::npos || !epoch) {
-    return fail(ErrorCode::kInvalidArgument,
-                "this call needs the header 'Loam-Lease: <epoch>.<token>'");
-  }
-  return jobs::LeaseRef{request.params.at("job"), *epoch, header.substr(dot + 1), node.node};
+  const LeaseHeader lease = TRY(parse_lease_header(header));
+  return jobs::LeaseRef{request.params.at("job"), lease.epoch, std::string(lease.token), node.node};
 }
 
 Result<Json> body_object(const net::HttpRequest& request) {

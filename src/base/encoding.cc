@@ -148,6 +148,8 @@ Result<std::string> base64_decode(std::string_view text) {
       if (value == std::string_view::npos || padding > 0) return bad();
       group = (group << 6) | static_cast<std::uint32_t>(value);
     }
+    // Bits that padding leaves over are zero, so that bytes have one text only.
+    if ((group & ((1U << (8 * padding)) - 1U)) != 0) return bad();
     for (std::size_t k = 0; k + padding < 3; ++k) {
       out += static_cast<char>((group >> (16 - 8 * k)) & 255U);
     }

@@ -22,7 +22,7 @@ std::string percent_encode(std::string_view text, bool keep_slash);
 // Invalid escapes are errors; '+' stays '+'.
 Result<std::string> percent_decode(std::string_view text);
 
-// RFC 4648 base 64 with padding.
+// RFC 4648 base 64 with padding; only the canonical text of some bytes decodes.
 std::string base64_encode(std::string_view bytes);
 Result<std::string> base64_decode(std::string_view text);
 

@@ -2,6 +2,7 @@
 #include "control/publisher.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -28,30 +29,32 @@ void Publisher::round() {
       return;
     }
     if (pending->empty()) return;
-    std::map<std::string, std::vector<std::int64_t>> done;
+    // By job and epoch.
+    std::map<std::pair<std::string, std::int64_t>, std::vector<std::int64_t>> done;
     for (const jobs::PendingOutput& output : *pending) {
       if (thread_.stopping()) break;
       const Status published = publish(output);
       if (published) {
-        done[output.job].push_back(output.index);
+        done[{output.job, output.epoch}].push_back(output.index);
         continue;
       }
       LOG_WARN("publishing {} failed: {}", output.file.destination, published.error().to_string());
       if (!is_retryable(published.error().code)) {
         const Status failed = services_.write([&](jobs::Operation& op) {
-          return jobs::fail_publishing(op, output.job, published.error().message);
+          return jobs::fail_publishing(op, output.job, output.epoch, published.error().message);
         });
         if (failed) on_change_();
       }
       // A store that does not answer now is asked again in the next round.
       break;
     }
-    for (const auto& [job, indexes] : done) {
+    for (const auto& [attempt, indexes] : done) {
       const Status marked =
-          services_.write([&, &job_id = job, &list = indexes](jobs::Operation& op) {
-            return jobs::mark_published(op, job_id, list);
+          services_.write([&, &of = attempt, &list = indexes](jobs::Operation& op) {
+            return jobs::mark_published(op, of.first, of.second, list);
           });
-      if (!marked) LOG_WARN("cannot mark outputs of {}: {}", job, marked.error().to_string());
+      if (!marked)
+        LOG_WARN("cannot mark outputs of {}: {}", attempt.first, marked.error().to_string());
     }
     on_change_();
     if (done.empty()) return;

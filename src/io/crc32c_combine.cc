@@ -10,8 +10,8 @@ namespace loam::io {
 
 namespace {
 
-// A CRC over GF(2) is linear: appending n zero bytes multiplies the register by a 32 x 32 bit matrix,
-// and the matrix for 2n zeros is the square of the one for n.
+// A CRC over GF(2) is linear: appending n zero bytes multiplies the register by a 32 x 32 bit
+// matrix, and the matrix for 2n zeros is the square of the one for n.
 using Matrix = std::array<std::uint32_t, 32>;  // column i is the image of bit i
 
 constexpr std::uint32_t kPolynomialReflected = 0x82f63b78;
@@ -26,14 +26,16 @@ std::uint32_t times(const Matrix& matrix, std::uint32_t vector) {
 
 Matrix squared(const Matrix& matrix) {
   Matrix out{};
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = times(matrix, matrix[i]);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = times(matrix, matrix[i]);
   return out;
 }
 
 Matrix one_zero_bit() {
   Matrix out{};
   out[0] = kPolynomialReflected;
-  for (std::size_t i = 1; i < out.size(); ++i) out[i] = 1U << (i - 1);
+  for (std::size_t i = 1; i < out.size(); ++i)
+    out[i] = 1U << (i - 1);
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/encoding.h"
+#include "base/path.h"
 #include "io/file.h"
 
 namespace loam::io {
@@ -199,22 +200,13 @@ Result<Tree> list_tree(const std::string& root, std::size_t max_files) {
 }
 
 Status check_relative_path(std::string_view path) {
-  const auto refuse = [&](std::string_view why) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the path '{}' {}", printable(path.substr(0, 256)), why));
-  };
-  if (path.empty()) return refuse("is empty");
-  if (path.size() > 4096) return refuse("is longer than 4096 bytes");
-  if (path.front() == '/') return refuse("must be relative");
-  if (path.find('\0') != std::string_view::npos) return refuse("holds a NUL byte");
-  for (std::size_t start = 0; start <= path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string_view segment = path.substr(start, end - start);
-    if (segment.empty()) return refuse("has an empty segment");
-    if (segment == "." || segment == "..") return refuse("may not hold '.' or '..'");
-    start = end + 1;
-  }
-  return {};
+  const PathFault fault = path_fault(path, {});
+  if (fault == PathFault::kNone) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fault == PathFault::kAbsolute
+                  ? fmt::format("the path '{}' must be relative", printable(path.substr(0, 256)))
+                  : fmt::format("the path '{}' {}", printable(path.substr(0, 256)),
+                                path_fault_text(fault)));
 }
 
 }  // namespace loam::io

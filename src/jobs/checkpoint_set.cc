@@ -132,9 +132,8 @@ Result<std::vector<CheckpointSet>> list_sets(db::Session& session, const std::st
   std::vector<CheckpointSet> out;
   for (const db::Row& row : TRY(session.rows(
            "SELECT id, job_id, epoch, step, unit, prefix, bytes, files, state, pinned, message, "
-           "committed_at FROM checkpoint_set WHERE job_id = ? ORDER BY step DESC, committed_at "
-           "DESC "
-           "LIMIT 10000",
+           "committed_at FROM checkpoint_set WHERE job_id = ? "
+           "ORDER BY step DESC, epoch DESC, committed_at DESC LIMIT 10000",
            job))) {
     out.push_back(from_row(row));
   }

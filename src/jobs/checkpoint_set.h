@@ -56,6 +56,7 @@ Status mark_set_bad(Operation& op, const LeaseRef& ref, const std::string& set,
 // returned) and the nodes where they happened may run the job again.
 Result<std::int64_t> blame_resumed_set(Operation& op, const std::string& job, std::int64_t epoch);
 
+// Newest first: by step, of one step by epoch, of one attempt by the time of the commit.
 Result<std::vector<CheckpointSet>> list_sets(db::Session& session, const std::string& job);
 Status pin_set(Operation& op, const std::string& job, const std::string& set, bool pinned);
 // Marks sets for deletion; pinned ones are left.

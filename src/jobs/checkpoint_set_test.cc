@@ -150,6 +150,33 @@ TEST(CheckpointSetTest, ForgivingStopsAtZero) {
   EXPECT_EQ(world.job(job).at("num_failures"), 0);
 }
 
+// A run that fell back writes the same step again; its set is the one that the history now holds,
+// whatever the wall clock of the server that committed it said.
+TEST(CheckpointSetTest, OfOneStepTheLaterEpochComesFirst) {
+  World world;
+  const std::string job = world.submit();
+  const std::string node = world.enrol();
+  const Held first = world.claim(node);
+  must(world.commit(first, "set-old", 10));
+  must(world.release(first));
+  const Held second = world.claim(node);
+  must(world.commit(second, "set-new", 10));
+  must(world.commit(second, "set-low", 5));
+  must(world.commit(second, "set-again", 10));
+  world.exec("UPDATE checkpoint_set SET committed_at = 4000 WHERE id = 'set-old'");
+  world.exec("UPDATE checkpoint_set SET committed_at = 3000 WHERE id = 'set-low'");
+  world.exec("UPDATE checkpoint_set SET committed_at = 2000 WHERE id = 'set-again'");
+  world.exec("UPDATE checkpoint_set SET committed_at = 1000 WHERE id = 'set-new'");
+  must(world.release(second));
+  const std::vector<std::string> wanted{"set-again", "set-new", "set-old", "set-low"};
+  std::vector<std::string> listed;
+  for (const CheckpointSet& set :
+       must(world.read([&](db::Session& s) { return list_sets(s, job); })))
+    listed.push_back(set.id);
+  EXPECT_EQ(listed, wanted);
+  EXPECT_EQ(candidates(world.claim(node)), wanted);
+}
+
 TEST(CheckpointSetTest, PinnedSetsAreNotRetired) {
   World world;
   const std::string job = world.submit();

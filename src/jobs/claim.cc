@@ -76,11 +76,13 @@ Result<std::optional<Candidate>> best_candidate(Operation& op, const SlotOffer& 
 }
 
 Result<std::vector<ResumeCandidate>> resume_candidates(Operation& op, const std::string& job) {
-  // Suspect sets come last: they are tried before a run would start from zero.
-  const auto rows = TRY(op.session.rows(
-      "SELECT id, step, manifest, prefix FROM checkpoint_set WHERE job_id = ? AND "
-      "state IN ('committed', 'suspect') ORDER BY state, step DESC, committed_at DESC LIMIT 4",
-      job));
+  // Suspect sets come last: they are tried before a run would start from zero. Of one step the
+  // later attempt's goes first; wall clocks, which servers may not agree on, decide last.
+  const auto rows = TRY(
+      op.session.rows("SELECT id, step, manifest, prefix FROM checkpoint_set WHERE job_id = ? AND "
+                      "state IN ('committed', 'suspect') "
+                      "ORDER BY state, step DESC, epoch DESC, committed_at DESC LIMIT 4",
+                      job));
   std::vector<ResumeCandidate> out;
   for (const db::Row& row : rows) {
     out.push_back({row.text(0), row.integer(1), row.text(2), row.text(3)});

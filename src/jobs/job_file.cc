@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "base/encoding.h"
 #include "jobs/job_spec.h"
 
 namespace loam::jobs {
@@ -12,7 +13,9 @@ constexpr int kMaxDepth = 32;
 // Aliases can make a small file expand without end; this bounds what comes out.
 constexpr int kMaxNodes = 100'000;
 
-// A plain scalar by YAML 1.2's core schema; a quoted one is text.
+// A plain scalar by YAML 1.2's core schema; a quoted one is text. A number that would not be
+// written back as it stands (0755, 1.10, 1e6) stays text, since most of them end up as a program's
+// argument; SpecReader takes numbers from text where it needs them.
 Json scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!") return text;
@@ -26,13 +29,21 @@ Json scalar(const YAML::Node& node) {
   }
   double number = 0;
   const bool numeric = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  if (numeric && YAML::convert<double>::decode(node, number)) return number;
+  if (numeric && YAML::convert<double>::decode(node, number) && Json(number).dump() == text) {
+    return number;
+  }
   return text;
 }
 
 Result<Json> convert(const YAML::Node& node, int depth, int& budget) {
   if (depth > kMaxDepth || --budget < 0) {
     return fail(ErrorCode::kInvalidArgument, "the job file is nested too deep or too large");
+  }
+  // "?" and "!" are what yaml-cpp puts for no tag, on plain and on quoted text.
+  if (const std::string& tag = node.Tag(); !tag.empty() && tag != "?" && tag != "!") {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("line {}: tags are not supported, and here is '{}'",
+                            node.Mark().line + 1, printable(tag.substr(0, 80))));
   }
   switch (node.Type()) {
     case YAML::NodeType::Undefined:
@@ -55,9 +66,9 @@ Result<Json> convert(const YAML::Node& node, int depth, int& budget) {
         }
         const std::string& key = item.first.Scalar();
         if (out.contains(key)) {
-          return fail(
-              ErrorCode::kInvalidArgument,
-              fmt::format("line {}: the key '{}' appears twice", item.first.Mark().line + 1, key));
+          return fail(ErrorCode::kInvalidArgument,
+                      fmt::format("line {}: the key '{}' appears twice", item.first.Mark().line + 1,
+                                  printable(key)));
         }
         out[key] = TRY(convert(item.second, depth + 1, budget));
       }
@@ -80,7 +91,7 @@ Result<Json> job_file_to_json(std::string_view yaml) {
     return convert(root, 0, budget);
   } catch (const YAML::Exception& problem) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the job file is not valid YAML: {}", problem.what()));
+                fmt::format("the job file is not valid YAML: {}", printable(problem.what())));
   }
 }
 

@@ -32,6 +32,41 @@ TEST(JobFileTest, PlainScalarsHaveTypesAndQuotedOnesAreText) {
   EXPECT_EQ(json.at("block"), Json("12\n"));
 }
 
+// A user who writes 0755 does not mean 755.0.
+TEST(JobFileTest, NumbersUsedAsTextKeepTheirText) {
+  const JobSpec spec = must(parse_job_spec(must(job_file_to_json(
+      "command: a\n"
+      "arguments: [0755, 1.10, 1e6, +5, -0, 007, .5, 3, 0.5, 99999999999999999999, 1_000]\n"
+      "environment: {A: 2.50}\n"
+      "resources: {vram_gb: 16.0, max_price_per_hour: 0.40}\n"
+      "lease_ttl: 7.50e1\n"))));
+  EXPECT_EQ(spec.arguments,
+            (std::vector<std::string>{"0755", "1.10", "1e6", "+5", "-0", "007", ".5", "3", "0.5",
+                                      "99999999999999999999", "1_000"}));
+  EXPECT_EQ(spec.environment.at("A"), "2.50");
+  EXPECT_EQ(spec.resources.vram_gb, 16);
+  EXPECT_EQ(spec.resources.max_price_per_hour, 0.4);
+  EXPECT_EQ(spec.lease_ttl_ms, 75'000);
+  for (const char* bad : {"priority: 010", "priority: 1e1", "priority: x", "priority: 1.0",
+                          "resources: {vram_gb: 0x10}", "resources: {vram_gb: 016}"}) {
+    EXPECT_EQ(code_of(parse_job_spec(must(job_file_to_json("command: a\n" + std::string(bad))))),
+              ErrorCode::kInvalidArgument)
+        << bad;
+  }
+}
+
+TEST(JobFileTest, TagsAreRefusedByName) {
+  for (const auto& [text, tag] : std::vector<std::pair<std::string, std::string>>{
+           {"a: 1\nb: !!str 12", "line 2: tags are not supported, and here is 'tag:yaml.org"},
+           {"a: !local x", "'!local'"},
+           {"a: !!seq [1]", "tag:yaml.org,2002:seq"},
+           {"!!map {a: 1}", "tag:yaml.org,2002:map"}}) {
+    const auto json = job_file_to_json(text);
+    EXPECT_EQ(code_of(json), ErrorCode::kInvalidArgument) << text;
+    EXPECT_THAT(json.error().message, HasSubstr(tag));
+  }
+}
+
 TEST(JobFileTest, JsonIsAccepted) {
   const std::string text = R"({"command": "sh", "arguments": ["-c", "3", 3], "a": {"b": null}})";
   EXPECT_EQ(must(job_file_to_json(text)), must(parse_json(text)));

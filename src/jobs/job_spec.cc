@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/encoding.h"
+#include "base/path.h"
 #include "jobs/spec_reader.h"
 
 namespace loam::jobs {
@@ -18,21 +19,12 @@ constexpr std::int64_t kDayMs = 86'400'000;
 // A path inside the work directory: relative, without "..", "." or empty segments but for one
 // trailing '/'.
 Status check_local_path(std::string_view path) {
-  const auto bad = [&] {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' must be a path inside the work directory (relative, no '..')",
-                            printable(path)));
-  };
   if (path == "." || path == "./") return {};
-  if (path.ends_with('/')) path.remove_suffix(1);
-  if (path.empty() || path.size() > 1024 || path.front() == '/') return bad();
-  while (true) {
-    const std::size_t slash = path.find('/');
-    const std::string_view segment = path.substr(0, slash);
-    if (segment.empty() || segment == "." || segment == ".." || segment.size() > 255) return bad();
-    if (slash == std::string_view::npos) return {};
-    path.remove_prefix(slash + 1);
-  }
+  const PathRules rules{.directory_slash = true, .max_bytes = 1024, .max_segment_bytes = 255};
+  if (path_fault(path, rules) == PathFault::kNone) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' must be a path inside the work directory (relative, no '..')",
+                          printable(path)));
 }
 
 // RE2 runs in linear time; the memory bound keeps a pattern from blowing up its automaton.
@@ -304,26 +296,18 @@ Result<JobSpec> load_job_spec(std::string_view stored) {
 }
 
 Status check_store_path(std::string_view path) {
-  const auto bad = [&] {
+  const PathRules rules{.absolute = true, .directory_slash = true, .max_bytes = 1000};
+  if (path_fault(path, rules) != PathFault::kNone) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' must be an absolute store path without '.', '..' or '//'",
                             printable(path.substr(0, 200))));
-  };
-  if (path.size() < 2 || path.size() > 1000 || path.front() != '/') return bad();
-  if (path == "/jobs" || path.starts_with("/jobs/") || path == "/.loam" ||
-      path.starts_with("/.loam/") || path == "/workdirs" || path.starts_with("/workdirs/")) {
+  }
+  const std::string_view first = path.substr(0, path.find('/', 1));
+  if (first == "/jobs" || first == "/.loam" || first == "/workdirs") {
     return fail(ErrorCode::kPermissionDenied,
                 fmt::format("'{}' belongs to the server", printable(path.substr(0, 200))));
   }
-  std::string_view rest = path.substr(1);
-  if (rest.ends_with('/')) rest.remove_suffix(1);
-  while (true) {
-    const std::size_t slash = rest.find('/');
-    const std::string_view segment = rest.substr(0, slash);
-    if (segment.empty() || segment == "." || segment == "..") return bad();
-    if (slash == std::string_view::npos) return {};
-    rest.remove_prefix(slash + 1);
-  }
+  return {};
 }
 
 }  // namespace loam::jobs

@@ -189,8 +189,8 @@ class Simulation {
     for (const PendingOutput& one :
          must(world_.read([](db::Session& s) { return pending_outputs(s, 3); }))) {
       must(world_.write([&](Operation& op) -> Status {
-        if (pick(20) == 0) return fail_publishing(op, one.job, "gone");
-        return mark_published(op, one.job, {one.index});
+        if (pick(20) == 0) return fail_publishing(op, one.job, one.epoch, "gone");
+        return mark_published(op, one.job, one.epoch, {one.index});
       }));
     }
   }

@@ -86,7 +86,31 @@ Status check_neighbours(Operation& op, const std::string& node, const Segment& s
   return {};
 }
 
+// Time of a slot that the node does not have would be paid for by nobody.
+Status check_slot(Operation& op, const std::string& node, const Segment& segment) {
+  const auto row = TRY(op.session.row("SELECT slots FROM node WHERE id = ?", node));
+  if (row && segment.slot >= 0 && segment.slot < row->integer(0)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the segment at {} µs names slot {}, which the node does not have",
+                          segment.start_us, segment.slot));
+}
+
+// What is known of a start is a copy of the same stretch: it may grow, but a slot has run one
+// attempt at a time, so it cannot become another's.
+Status check_copy(Operation& op, const std::string& node, const Segment& segment) {
+  const auto row = TRY(op.session.row(
+      "SELECT job_id, epoch FROM segment WHERE node_id = ? AND slot = ? AND start_us = ?", node,
+      segment.slot, segment.start_us));
+  if (!row || (row->text(0) == segment.job && row->integer(1) == segment.epoch)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the segment at {} µs of slot {} is of {} (epoch {}), not of {} ({})",
+                          segment.start_us, segment.slot, row->text(0), row->integer(1),
+                          segment.job, segment.epoch));
+}
+
 Status record_one(Operation& op, const std::string& node, const Segment& segment) {
+  TRY_VOID(check_slot(op, node, segment));
+  TRY_VOID(check_copy(op, node, segment));
   TRY_VOID(check_neighbours(op, node, segment));
   const std::string settled = TRY(stored_class(op, node, segment));
   // An earlier, shorter copy that arrives late must not shrink what is known.

@@ -72,6 +72,27 @@ TEST_F(LedgerTest, SlotsDoNotTouchOneAnother) {
   EXPECT_EQ(world_.number("SELECT count(*) FROM segment"), 2);
 }
 
+TEST_F(LedgerTest, ASlotThatTheNodeDoesNotHaveIsLeftOut) {
+  for (const std::int64_t slot : {std::int64_t{2}, std::int64_t{-1}, INT64_MAX}) {
+    Segment strange = run(0, 10);
+    strange.slot = slot;
+    must(record({strange}));
+  }
+  EXPECT_EQ(world_.number("SELECT count(*) FROM segment"), 0);
+}
+
+TEST_F(LedgerTest, ASegmentDoesNotPassToAnotherAttempt) {
+  must(record({run(0, 10)}));
+  must(world_.release(held_));
+  held_ = world_.claim(node_);
+  must(record({run(0, 20)}));
+  must(record({{.start_us = 0, .end_us = 30, .segment_class = "idle"}}));
+  EXPECT_EQ(recorded(), "0-10 lost_work");
+  EXPECT_EQ(world_.number("SELECT epoch FROM segment"), 1);
+  must(record({run(10, 20)}));
+  EXPECT_EQ(recorded(), "0-10 lost_work, 10-20 run");
+}
+
 TEST_F(LedgerTest, TheFutureIsRefused) {
   EXPECT_EQ(code_of(record({run(0, 11)}, 10)), ErrorCode::kInvalidArgument);
   EXPECT_EQ(recorded(), "");

@@ -22,8 +22,9 @@ std::vector<PendingOutput> pending(World& world) {
   return must(world.read([](db::Session& s) { return pending_outputs(s, 100); }));
 }
 
-Status mark(World& world, const std::string& job, const std::vector<std::int64_t>& indexes) {
-  return world.write([&](Operation& op) { return mark_published(op, job, indexes); });
+Status mark(World& world, const std::string& job, const std::vector<std::int64_t>& indexes,
+            std::int64_t epoch = 1) {
+  return world.write([&](Operation& op) { return mark_published(op, job, epoch, indexes); });
 }
 
 TEST(PublishTest, CompletedComesWithTheLastMarkOnly) {
@@ -76,7 +77,7 @@ TEST(PublishTest, AMissingSourceFailsTheJob) {
   const std::string job = world.submit();
   must(world.complete(world.claim(world.enrol()), kThree));
   must(mark(world, job, {0}));
-  must(world.write([&](Operation& op) { return fail_publishing(op, job, "b is gone"); }));
+  must(world.write([&](Operation& op) { return fail_publishing(op, job, 1, "b is gone"); }));
   EXPECT_EQ(world.status(job), "failed");
   EXPECT_EQ(world.job(job).at("reason"), "publish");
   EXPECT_TRUE(pending(world).empty());
@@ -93,12 +94,31 @@ TEST(PublishTest, ALateMarkDoesNotCompleteARunningRetry) {
   World world;
   const std::string job = world.submit();
   must(world.complete(world.claim(world.enrol()), kThree));
-  must(world.write([&](Operation& op) { return fail_publishing(op, job, "b is gone"); }));
+  must(world.write([&](Operation& op) { return fail_publishing(op, job, 1, "b is gone"); }));
   must(world.retry(job));
   const Held again = world.claim(world.enrol());
   must(mark(world, job, {2}));
   EXPECT_EQ(world.status(job), "running");
   EXPECT_TRUE(world.renew(again));
+}
+
+// Nor may it touch the journal of the attempt that came after: the files have the same indexes.
+TEST(PublishTest, ALateMarkOrFailureOfAnEarlierEpochLeavesTheNewJournalAlone) {
+  World world;
+  const std::string job = world.submit();
+  must(world.complete(world.claim(world.enrol()), kThree));
+  EXPECT_EQ(pending(world).at(0).epoch, 1);
+  must(world.write([&](Operation& op) { return fail_publishing(op, job, 1, "b is gone"); }));
+  must(world.retry(job));
+  must(world.complete(world.claim(world.enrol()), kThree));
+  ASSERT_EQ(pending(world).size(), 3U);
+  EXPECT_EQ(pending(world).at(0).epoch, 2);
+  must(mark(world, job, {0, 1, 2}));
+  EXPECT_EQ(pending(world).size(), 3U);
+  must(world.write([&](Operation& op) { return fail_publishing(op, job, 1, "b is gone"); }));
+  EXPECT_EQ(world.status(job), "running");
+  must(mark(world, job, {0, 1, 2}, 2));
+  EXPECT_EQ(world.status(job), "completed");
 }
 
 TEST(SweepTest, OnlyEndedAttemptsPastTheGracePeriodAreSwept) {

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "base/encoding.h"
 #include "base/nearest.h"
@@ -17,6 +19,21 @@ Result<std::string> scalar_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number() || value.is_boolean()) return value.dump();
   return fail(ErrorCode::kInvalidArgument, "must be text, a number or true/false");
+}
+
+// Job files keep numbers as text where they would not print back the same ("0.40"). Nothing unless
+// all of the text is one decimal number; a leading zero or '+' has no meaning that all would share.
+template <typename Number>
+std::optional<Number> numeric_text(const Json& value) {
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  if (text.size() > first + 1 && text[first] == '0' && text[first + 1] != '.') return std::nullopt;
+  if (text.find_first_not_of("0123456789-.eE+") != std::string::npos) return std::nullopt;
+  Number out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return out;
 }
 
 }  // namespace
@@ -124,7 +141,8 @@ std::string SpecReader::choice(std::string_view key,
 std::int64_t SpecReader::whole(std::string_view key, std::int64_t fallback, std::int64_t least,
                                std::int64_t most) {
   if (!has(key)) return fallback;
-  const auto out = json_int(object_, key);
+  const auto in_text = numeric_text<std::int64_t>(*find(key));
+  const auto out = in_text ? Result<std::int64_t>(*in_text) : json_int(object_, key);
   if (!out || *out < least || *out > most) {
     refuse(ErrorCode::kInvalidArgument, key,
            fmt::format("must be a whole number from {} to {}", least, most));
@@ -135,7 +153,8 @@ std::int64_t SpecReader::whole(std::string_view key, std::int64_t fallback, std:
 
 double SpecReader::number(std::string_view key, double fallback, double least, double most) {
   if (!has(key)) return fallback;
-  const auto out = json_number(object_, key, fallback);
+  const auto in_text = numeric_text<double>(*find(key));
+  const auto out = in_text ? Result<double>(*in_text) : json_number(object_, key, fallback);
   if (!out || !(*out >= least && *out <= most)) {
     refuse(ErrorCode::kInvalidArgument, key,
            fmt::format("must be a number from {} to {}", least, most));

@@ -30,6 +30,7 @@ class SpecReader {
   // One of `choices`.
   std::string choice(std::string_view key, std::initializer_list<std::string_view> choices,
                      std::string fallback);
+  // A number, or the text of one, as a YAML file's "0.40" is.
   std::int64_t whole(std::string_view key, std::int64_t fallback, std::int64_t least,
                      std::int64_t most);
   double number(std::string_view key, double fallback, double least, double most);

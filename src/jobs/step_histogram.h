@@ -11,7 +11,8 @@
 namespace loam::jobs {
 
 // Durations of steps, in buckets of floor(8 log2(µs)): each is 9 % wide, counts and sums are exact,
-// and histograms add up. Text form: [[bucket, count, sum_us], …].
+// and histograms add up; numbers that would not fit stop at INT64_MAX. Text form: [[bucket, count,
+// sum_us], …].
 class StepHistogram {
  public:
   void add(std::int64_t duration_us, std::int64_t count = 1);  // count steps of this duration each

@@ -46,10 +46,23 @@ TEST(StepHistogramTest, AStallCountsUpToTheCap) {
   EXPECT_EQ(steps.sum_us(), 99 * 1'000 + 1'000'000);
 }
 
+TEST(StepHistogramTest, HostileNumbersStopAtTheEndOfTheType) {
+  const StepHistogram one = must(StepHistogram::from_json(
+      Json::array({{504, std::int64_t{1} << 40, std::int64_t{1} << 60}, {3, 1, 0}})));
+  EXPECT_EQ(one.capped_sum_us(INT64_MAX), std::int64_t{1} << 60);
+  StepHistogram all;
+  for (int i = 0; i < 20; ++i)
+    all.merge(one);
+  EXPECT_EQ(all.sum_us(), INT64_MAX);
+  EXPECT_EQ(all.capped_sum_us(INT64_MAX), INT64_MAX);
+  all.add(INT64_MAX, 2);
+  EXPECT_EQ(all.sum_us(), INT64_MAX);
+}
+
 TEST(StepHistogramTest, RefusesWhatDoesNotAddUp) {
-  for (const char* bad :
-       {"{}", "3", "[1]", "[[1,2]]", "[[1,2,3,4]]", "[[-1,1,1]]", "[[505,1,1]]", "[[1,-1,1]]",
-        "[[1,1,-1]]", "[[1,1.5,1]]", "[[1,1,18446744073709551615]]", R"([["1",1,1]])"}) {
+  for (const char* bad : {"{}", "3", "[1]", "[[1,2]]", "[[1,2,3,4]]", "[[-1,1,1]]", "[[505,1,1]]",
+                          "[[1,-1,1]]", "[[1,1,-1]]", "[[1,1.5,1]]", "[[1,1,18446744073709551615]]",
+                          R"([["1",1,1]])", "[[1,1,1],[1,2,2]]"}) {
     EXPECT_EQ(code_of(StepHistogram::from_json(must(parse_json(bad)))), ErrorCode::kInvalidArgument)
         << bad;
   }

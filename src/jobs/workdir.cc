@@ -7,24 +7,16 @@
 
 #include "base/digest.h"
 #include "base/encoding.h"
+#include "base/path.h"
 
 namespace loam::jobs {
 
 namespace {
 
 Status check_path(std::string_view path) {
-  const auto bad = [&] {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is not a path inside a work directory", printable(path)));
-  };
-  if (path.empty() || path.size() > 4096 || path.find('\0') != std::string_view::npos) return bad();
-  while (true) {
-    const std::size_t slash = path.find('/');
-    const std::string_view segment = path.substr(0, slash);
-    if (segment.empty() || segment == "." || segment == ".." || segment.size() > 255) return bad();
-    if (slash == std::string_view::npos) return {};
-    path.remove_prefix(slash + 1);
-  }
+  if (path_fault(path, {.max_segment_bytes = 255}) == PathFault::kNone) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is not a path inside a work directory", printable(path)));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@ SHELL := /bin/bash
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
+# Of the demo: STORE=directory|s3, DB=sqlite|postgres.
+export STORE DB
 
 .PHONY: help setup build demo test test-fast bench bench-control fuzz lint format clean
 help:

@@ -5,6 +5,9 @@ Starts a server and three nodes on this machine, submits the emoji diffusion mod
 of the node that runs it with SIGKILL after about step 120, and checks that the watchdog ends the
 orphaned program, that another node goes on from the last committed checkpoint, and that the report
 adds up. Ends with an error if anything is not as claimed. Writes demo-run/report.json.
+
+STORE=s3 keeps the bytes in Ceph's S3 gateway, and no node has its credentials; DB=postgres keeps the
+books in PostgreSQL with two servers over it, of which one is killed in the middle too.
 """
 
 import json
@@ -17,20 +20,17 @@ import sys
 import time
 from pathlib import Path
 
+from demo_cluster import LOAM, PRICE, DemoError, make_cluster
+
 ROOT = Path(__file__).resolve().parent.parent
 RUN = ROOT / "demo-run"
-STATE = RUN / "state"
 EXAMPLE = ROOT / "examples" / "emoji-diffusion"
-LOAM = os.environ.get("LOAM_BINARY", str(ROOT / "build" / "release" / "apps" / "loam" / "loam"))
 STEPS = 300
 EVERY = 50
 KILL_AFTER = 120
+KILL_SERVER_AFTER = 40
 # The whole run must take less than this on two cores; a hung demo ends here.
 LIMIT_SECONDS = 900
-
-
-class DemoError(Exception):
-    """Something was not as claimed."""
 
 
 def say(text):
@@ -44,12 +44,13 @@ def check(condition, claim):
 
 
 class Loam:
-    """The command line, pointed at the demo's own server."""
+    """The command line, pointed at the demo's own servers."""
 
-    def __init__(self):
-        self.environment = dict(os.environ, XDG_CONFIG_HOME=str(RUN / "config"), NO_COLOR="1")
+    def __init__(self, cluster):
+        self.environment = dict(os.environ, NO_COLOR="1")
         for name in ("LOAM_SERVER", "LOAM_TOKEN"):
             self.environment.pop(name, None)
+        self.environment.update(cluster.environment)
 
     def run(self, *arguments, quiet=True):
         done = subprocess.run([LOAM, *arguments], env=self.environment, text=True, check=False,
@@ -66,27 +67,11 @@ class Loam:
         return answer.get("job", answer)
 
 
-def start_cluster(loam):
-    say("starting a server and three nodes on this machine ($0.324 an hour each)")
-    log = open(RUN / "loam-up.log", "wb")
-    process = subprocess.Popen(
-        [LOAM, "up", "--nodes", "3", "--port", "0", "--price", "0.324", "--state-dir", str(STATE)],
-        env=loam.environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-        start_new_session=True)
-    try:
-        wait_for_nodes(loam, process)
-    except DemoError:
-        stop(process)
-        raise
-    return process
-
-
-def wait_for_nodes(loam, process):
+def start_cluster(loam, cluster):
+    say(f"starting {cluster.what} (${PRICE} an hour each node)")
+    cluster.start(loam.environment)
+    loam.environment.update(cluster.environment)
     deadline = time.monotonic() + 30
-    while not (STATE / "up.json").exists():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise DemoError(f"'loam up' did not start; see {RUN / 'loam-up.log'}")
-        time.sleep(0.1)
     while len(loam.json("nodes")["nodes"]) < 3:
         if time.monotonic() > deadline:
             raise DemoError("the three nodes did not enrol within 30 s")
@@ -126,14 +111,20 @@ def wait_for_step(loam, job_id, step, deadline):
         time.sleep(0.5)
 
 
-def kill_agent(job):
-    nodes = {node["name"]: node["pid"] for node in json.loads((STATE / "up.json").read_text())["nodes"]}
+def kill_server(cluster):
+    say("kill -9 of one of the two servers")
+    pid = cluster.kill_server("server-1")
+    print(f"   server-1 (pid {pid}) is gone; the nodes and this command line go on with server-2")
+
+
+def kill_agent(cluster, job):
     name = job["node_name"]
-    attempts = STATE / name / "attempts"
+    pid = cluster.node_pid(name)
+    attempts = cluster.node_directory(name) / "attempts"
     programs = processes_below(attempts)
     check(len(programs) > 0, f"the program runs on {name} (pid {programs[:3]})")
-    say(f"kill -9 of the agent of {name} (pid {nodes[name]}): the machine is 'gone'")
-    os.kill(nodes[name], signal.SIGKILL)
+    say(f"kill -9 of the agent of {name} (pid {pid}): the machine is 'gone'")
+    os.kill(pid, signal.SIGKILL)
     killed = time.monotonic()
     # The watchdog gives the program the job's grace to save for itself, then ends it.
     while processes_below(attempts):
@@ -191,36 +182,28 @@ def write_report(report, job, target, seconds):
     (RUN / "report.json").write_text(json.dumps(out, indent=2) + "\n")
 
 
-def stop(process):
-    if process is None or process.poll() is not None:
-        return
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(40)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
 def main():
     started = time.monotonic()
     deadline = started + LIMIT_SECONDS
     shutil.rmtree(RUN, ignore_errors=True)
     RUN.mkdir()
-    loam = Loam()
+    cluster = make_cluster(RUN)
+    loam = Loam(cluster)
     say("preparing the images (fetched once, then cached)")
     subprocess.run(["/usr/bin/python3", str(EXAMPLE / "prepare.py"), "--out", str(RUN / "data")],
                    check=True)
-    process = None
     try:
-        process = start_cluster(loam)
+        start_cluster(loam, cluster)
         loam.run("store", "cp", "-r", f"{RUN / 'data'}/", "store:/datasets/emoji", quiet=False)
         say(f"submitting {STEPS} steps with a checkpoint every {EVERY}")
         job_id = re.search(r"j-[0-9a-z]+", loam.run(
             "submit", str(EXAMPLE / "train.yaml"), "-p", f"steps={STEPS}", "-p",
             f"checkpoint_every={EVERY}")).group(0)
+        if cluster.servers() > 1:
+            wait_for_step(loam, job_id, KILL_SERVER_AFTER, deadline)
+            kill_server(cluster)
         job = wait_for_step(loam, job_id, KILL_AFTER, deadline)
-        lost = kill_agent(job)
+        lost = kill_agent(cluster, job)
         say("the job goes on elsewhere")
         job = follow_to_the_end(loam, job_id, deadline)
         report = loam.json("report", job_id)
@@ -232,7 +215,7 @@ def main():
         target = fetch_outputs(loam, report)
         write_report(report, job, target, time.monotonic() - started)
     finally:
-        stop(process)
+        cluster.stop()
     say(f"done in {time.monotonic() - started:.0f} s")
     print(f"   model    {target / 'model.pt'}\n   samples  {target / 'samples.png'}\n"
           f"   report   {RUN / 'report.json'}", flush=True)
@@ -242,6 +225,6 @@ if __name__ == "__main__":
     try:
         main()
     except (DemoError, subprocess.CalledProcessError, OSError) as problem:
-        print(f"\ndemo: NOT as claimed: {problem}\n      logs: {RUN}/loam-up.log and "
-              f"{STATE}/node-*/log", file=sys.stderr)
+        print(f"\ndemo: NOT as claimed: {problem}\n      logs: {RUN}/*.log and "
+              f"{RUN}/state/node-*/log", file=sys.stderr)
         sys.exit(1)

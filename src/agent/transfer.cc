@@ -85,52 +85,97 @@ Status Transfer::insist(const std::function<Status()>& call) const {
   }
 }
 
-Result<std::vector<Transfer::Granted>> Transfer::grants(const char* kind,
-                                                        const Json& wanted) const {
-  const Json answer = TRY(api_.post(fmt::format("/v1/node/jobs/{}/grants", lease_.job()),
-                                    {{kind, wanted}}, options(kShortestDeadline)));
+Result<Transfer::Granted> Transfer::grant(const char* kind, const Json& wanted) const {
+  const Json answer =
+      TRY(api_.post(fmt::format("/v1/node/jobs/{}/grants", lease_.job()),
+                    {{kind, Json::array({wanted})}}, options(kShortestDeadline)));
   const Json list = answer.value(kind, Json());
-  if (!list.is_array() || list.size() != wanted.size()) {
+  if (!list.is_array() || list.size() != 1) {
     return fail(ErrorCode::kInternal, "the server granted something else than was asked for");
   }
-  std::vector<Granted> out;
-  for (const Json& grant : list) {
-    Granted one{.url = TRY(json_string(grant, "url")), .headers = {}};
-    const Json headers = grant.value("headers", Json::object());
-    for (const auto& [name, value] : headers.items()) {
-      if (value.is_string()) one.headers.add(name, value.get<std::string>());
-    }
-    out.push_back(std::move(one));
+  const Json& one = list[0];
+  if (one.contains("upload")) {
+    Granted out{.upload = TRY(json_string(one, "upload")),
+                .part_bytes = TRY(json_int(one, "part_bytes"))};
+    if (out.part_bytes > 0) return out;
+    return fail(ErrorCode::kInternal, "the server granted parts of no bytes");
+  }
+  Granted out{.url = TRY(json_string(one, "url"))};
+  const Json headers = one.value("headers", Json::object());
+  for (const auto& [name, value] : headers.items()) {
+    if (value.is_string()) out.headers.add(name, value.get<std::string>());
   }
   return out;
 }
 
-Result<std::string> Transfer::put_one(const UploadFile& file) const {
-  const auto granted = TRY(grants("put", Json::array({file.path})));
-  const io::Fd fd = TRY(io::open_file(file.local, O_RDONLY | O_CLOEXEC));
-  std::int64_t offset = 0;
-  ServerApi::Upload upload{
-      .url = granted[0].url, .headers = granted[0].headers, .length = file.size};
-  if (!file.crc.empty() || file.size == 0) {
-    const auto blocks = TRY(io::parse_checksums(file.crc));
-    upload.headers.set("Loam-Crc32c",
-                       fmt::format("{:08x}", io::crc32c_of_blocks(blocks, file.size)));
-  }
+Result<std::string> Transfer::put_piece(const Granted& to, int fd, Piece piece,
+                                        const std::string& crc32c) const {
+  ServerApi::Upload upload{.url = to.url, .headers = to.headers, .length = piece.length};
+  if (!crc32c.empty()) upload.headers.set("Loam-Crc32c", crc32c);
+  std::int64_t sent = 0;
   upload.source = [&](std::span<std::byte> out) -> Result<std::size_t> {
-    const auto left = static_cast<std::size_t>(file.size - offset);
-    const std::size_t n = TRY(io::read_at(fd.get(), out.first(std::min(out.size(), left)), offset));
-    offset += static_cast<std::int64_t>(n);
+    const auto left = static_cast<std::size_t>(piece.length - sent);
+    const std::size_t n =
+        TRY(io::read_at(fd, out.first(std::min(out.size(), left)), piece.offset + sent));
+    sent += static_cast<std::int64_t>(n);
     crash_point_bytes(static_cast<std::int64_t>(n));
     return n;
   };
-  return api_.put(std::move(upload), options(deadline_for(file.size)));
+  return api_.put(std::move(upload), options(deadline_for(piece.length)));
+}
+
+Result<std::string> Transfer::put_one(const UploadFile& file) const {
+  const Granted granted = TRY(grant("put", {{"path", file.path}, {"size", file.size}}));
+  if (!granted.upload.empty()) return put_parts(file, granted);
+  const io::Fd fd = TRY(io::open_file(file.local, O_RDONLY | O_CLOEXEC));
+  // Only the server knows this header; the request to a store is signed without it.
+  std::string crc;
+  if (granted.url.starts_with('/') && (!file.crc.empty() || file.size == 0)) {
+    const auto blocks = TRY(io::parse_checksums(file.crc));
+    crc = fmt::format("{:08x}", io::crc32c_of_blocks(blocks, file.size));
+  }
+  return put_piece(granted, fd.get(), {.length = file.size}, crc);
+}
+
+Result<std::string> Transfer::put_parts(const UploadFile& file, const Granted& upload) const {
+  const io::Fd fd = TRY(io::open_file(file.local, O_RDONLY | O_CLOEXEC));
+  const auto count =
+      static_cast<std::size_t>((file.size + upload.part_bytes - 1) / upload.part_bytes);
+  Json parts = Json::array();
+  parts.get_ref<Json::array_t&>().resize(count);
+  TRY_VOID(for_each_parallel(count, [&](std::size_t i) {
+    const std::int64_t offset = static_cast<std::int64_t>(i) * upload.part_bytes;
+    const Piece piece{offset, std::min(upload.part_bytes, file.size - offset)};
+    return insist([&]() -> Status {
+      const Granted to = TRY(grant("part", {{"path", file.path},
+                                            {"upload", upload.upload},
+                                            {"part", i + 1},
+                                            {"length", piece.length}}));
+      const std::string etag = TRY(put_piece(to, fd.get(), piece, ""));
+      parts[i] = {{"etag", etag}, {"size", piece.length}};
+      return {};
+    });
+  }));
+  Json stored;
+  TRY_VOID(insist([&]() -> Status {
+    stored = TRY(api_.post(fmt::format("/v1/node/jobs/{}/uploads", lease_.job()),
+                           {{"path", file.path}, {"upload", upload.upload}, {"parts", parts}},
+                           options(deadline_for(file.size))));
+    return {};
+  }));
+  return json_string(stored, "etag");
 }
 
 Result<std::vector<std::string>> Transfer::upload(const std::vector<UploadFile>& files) const {
   std::vector<std::string> etags(files.size());
   TRY_VOID(for_each_parallel(files.size(), [&](std::size_t i) {
     return insist([&]() -> Status {
-      etags[i] = TRY(put_one(files[i]));
+      auto etag = put_one(files[i]);
+      // An upload that is gone is begun anew.
+      if (!etag && etag.error().code == ErrorCode::kNotFound) {
+        return fail(ErrorCode::kUnavailable, etag.error().message);
+      }
+      etags[i] = TRY(std::move(etag));
       return {};
     });
   }));
@@ -138,14 +183,14 @@ Result<std::vector<std::string>> Transfer::upload(const std::vector<UploadFile>&
 }
 
 Status Transfer::get_one(const DownloadFile& file) const {
-  const auto granted = TRY(grants("get", Json::array({file.ref})));
+  const Granted granted = TRY(grant("get", file.ref));
   const std::string temporary = file.local + ".loam-tmp";
   Sha256 hash;
   std::int64_t size = 0;
   {
     const io::Fd fd =
         TRY(io::open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, file.mode));
-    TRY_VOID(api_.download(granted[0].url, granted[0].headers, options(deadline_for(file.size)),
+    TRY_VOID(api_.download(granted.url, granted.headers, options(deadline_for(file.size)),
                            [&](std::span<const std::byte> bytes) -> Status {
                              hash.update(bytes);
                              size += static_cast<std::int64_t>(bytes.size());
@@ -173,9 +218,9 @@ Status Transfer::fetch(const Json& ref,
   bool begun = false;
   std::optional<Error> fatal;
   const Status status = insist([&]() -> Status {
-    const auto granted = TRY(grants("get", Json::array({ref})));
+    const Granted granted = TRY(grant("get", ref));
     const Status got =
-        api_.download(granted[0].url, granted[0].headers, options(std::chrono::hours(24)),
+        api_.download(granted.url, granted.headers, options(std::chrono::hours(24)),
                       [&](std::span<const std::byte> bytes) {
                         begun = true;
                         return sink(bytes);

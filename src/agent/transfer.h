@@ -49,12 +49,23 @@ class Transfer {
   Status insist(const std::function<Status()>& call) const;
 
  private:
+  // Where one request goes; or, for a large file, the upload whose parts are asked for one by one.
   struct Granted {
     std::string url;
     net::Headers headers;
+    std::string upload;
+    std::int64_t part_bytes = 0;
   };
-  Result<std::vector<Granted>> grants(const char* kind, const Json& wanted) const;
+  struct Piece {
+    std::int64_t offset = 0;
+    std::int64_t length = 0;
+  };
+  Result<Granted> grant(const char* kind, const Json& wanted) const;
   Result<std::string> put_one(const UploadFile& file) const;
+  Result<std::string> put_parts(const UploadFile& file, const Granted& upload) const;
+  // Sends those bytes of the file to where they were granted; the ETag of what was stored.
+  Result<std::string> put_piece(const Granted& to, int fd, Piece piece,
+                                const std::string& crc32c) const;
   Status get_one(const DownloadFile& file) const;
   ServerApi::CallOptions options(std::chrono::milliseconds deadline) const;
 

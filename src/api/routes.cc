@@ -12,6 +12,7 @@ void add_routes(net::Router& router, const ApiContext& context) {
   add_node_routes(router, context);
   add_claim_routes(router, context);
   add_attempt_routes(router, context);
+  add_grant_routes(router, context);
   add_transfer_routes(router, context);
   add_store_routes(router, context);
   add_workdir_routes(router, context);

@@ -19,6 +19,7 @@ void add_event_routes(net::Router& router, const ApiContext& context);
 void add_node_routes(net::Router& router, const ApiContext& context);
 void add_claim_routes(net::Router& router, const ApiContext& context);
 void add_attempt_routes(net::Router& router, const ApiContext& context);
+void add_grant_routes(net::Router& router, const ApiContext& context);
 void add_transfer_routes(net::Router& router, const ApiContext& context);
 void add_store_routes(net::Router& router, const ApiContext& context);
 void add_workdir_routes(net::Router& router, const ApiContext& context);

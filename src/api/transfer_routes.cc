@@ -1,71 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "api/leased_job.h"
 #include "api/object_body.h"
 #include "api/respond.h"
 #include "api/routes.h"
 #include "base/encoding.h"
 #include "base/units.h"
 #include "control/grants.h"
-#include "jobs/job_view.h"
 #include "jobs/log_index.h"
 
 namespace loam::api {
 
 namespace {
 
-constexpr std::size_t kMaxGrants = 1'000;
 constexpr std::int64_t kMaxLogChunk = 256 << 10;
 constexpr std::int64_t kMostLogChunks = 1'000'000'000;
-constexpr std::int64_t kMaxObjectBytes = std::int64_t{5} << 40;  // as S3
-
-struct LeasedJob {
-  jobs::LeaseRef ref;
-  jobs::Lease lease;
-  jobs::JobSpec spec;
-};
-
-Result<LeasedJob> leased_job(const ApiContext& context, const net::HttpRequest& request) {
-  const jobs::LeaseRef ref = TRY(lease_of(context, request));
-  return context.services.read([&](db::Session& session) -> Result<LeasedJob> {
-    jobs::Operation op =
-        TRY(jobs::Operation::begin(session, context.services.clock, context.services.random));
-    LeasedJob out{.ref = ref, .lease = TRY(jobs::check_lease(op, ref)), .spec = {}};
-    const Json view = TRY(jobs::job_view(session, ref.job, std::nullopt, /*with_spec=*/true));
-    out.spec = TRY(jobs::load_job_spec(dump_json(view.at("spec"))));
-    return out;
-  });
-}
-
-// This store has no URLs of its own, so the bytes pass through this server. What a grant's URL
-// names is checked again when it is used.
-Json granted(const std::string& job, std::string_view kind, const std::string& rest) {
-  return {{"url", fmt::format("/v1/node/jobs/{}/{}/{}", job, kind, percent_encode(rest, true))},
-          {"headers", Json::object()}};
-}
-
-Result<Json> grants(const ApiContext& context, const net::HttpRequest& request) {
-  const LeasedJob job = TRY(leased_job(context, request));
-  const Json body = TRY(body_object(request));
-  const Json puts = body.value("put", Json::array());
-  const Json gets = body.value("get", Json::array());
-  if (!puts.is_array() || !gets.is_array() || puts.size() + gets.size() > kMaxGrants) {
-    return fail(ErrorCode::kInvalidArgument,
-                "'put' and 'get' must be lists of at most 1000 in all");
-  }
-  Json out{{"put", Json::array()}, {"get", Json::array()}};
-  for (const Json& path : puts) {
-    if (!path.is_string()) return fail(ErrorCode::kInvalidArgument, "'put' must hold paths");
-    TRY(control::writable_key(job.lease, path.get<std::string>()));
-    out["put"].push_back(granted(job.lease.job, "upload", path.get<std::string>()));
-  }
-  for (const Json& ref : gets) {
-    TRY(context.services.read(
-        [&](db::Session& s) { return control::readable_key(s, job.lease, job.spec, ref); }));
-    out["get"].push_back(granted(job.lease.job, "download", dump_json(ref)));
-  }
-  return out;
-}
 
 void upload(const ApiContext& context, const net::HttpRequest& request, net::BodyReader& body,
             const net::ResponderPtr& responder) {
@@ -140,8 +90,6 @@ void add_log(const ApiContext& context, const net::HttpRequest& request, net::Bo
 }  // namespace
 
 void add_transfer_routes(net::Router& router, const ApiContext& context) {
-  router.add("POST", "/v1/node/jobs/{job}/grants", {},
-             answering(200, [&context](const auto& request) { return grants(context, request); }));
   router.add("GET", "/v1/node/jobs/{job}/inputs/{index}", {.lane = net::Lane::kTransfer},
              answering(200, [&context](const auto& request) { return inputs(context, request); }));
   router.add("GET", "/v1/node/jobs/{job}/download/{ref...}", {.lane = net::Lane::kTransfer},

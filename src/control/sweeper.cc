@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "jobs/checkpoint_set.h"
+#include "object/multipart.h"
 #include "object/upload_sweep.h"
 
 namespace loam::control {
@@ -78,6 +79,11 @@ Status Sweeper::sweep_attempts() {
 }
 
 Status Sweeper::sweep_attempt(const jobs::SweepTask& task) {
+  // Nobody can complete these any more, and they are paid for until they are gone.
+  if (object::MultipartUploads* uploads = services_.store.multipart()) {
+    for (const object::PendingUpload& one : TRY(uploads->list_uploads(task.prefix)))
+      TRY_VOID(uploads->abort_upload(one.key, one.upload_id));
+  }
   const auto live = TRY(services_.read(
       [&](db::Session& s) { return jobs::live_set_prefixes(s, task.job, task.epoch); }));
   TRY_VOID(remove_below(services_.store, task.prefix, [&](const std::string& key) {

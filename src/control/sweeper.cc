@@ -23,7 +23,10 @@ Status remove_below(object::ObjectStore& store, const std::string& prefix,
 }  // namespace
 
 Sweeper::Sweeper(const Services& services, Duties& duties, SweeperOptions options)
-    : services_(services), duties_(duties), options_(options), thread_(options.interval, [this] { round(); }) {}
+    : services_(services),
+      duties_(duties),
+      options_(options),
+      thread_(options.interval, [this] { round(); }) {}
 
 void Sweeper::round() {
   if (!duties_.take(kDuty)) return;

@@ -10,8 +10,8 @@
 namespace loam::control {
 
 // Advances the lease clock five times a second and, in the same transaction, does what falls due:
-// loses silent nodes, expires leases, ends back-offs, keeps this server's duties. `on_change` is called, from its thread, when
-// there is something new to claim or to watch.
+// loses silent nodes, expires leases, ends back-offs, keeps this server's duties. `on_change` is
+// called, from its thread, when there is something new to claim or to watch.
 class Ticker {
  public:
   Ticker(const Services& services, Duties& duties, std::function<void()> on_change);

@@ -22,8 +22,11 @@ namespace loam::db::testing {
 // So one suite serves both; e2e/test_postgres_suites.py runs them on PostgreSQL.
 class TestDatabase {
  public:
-  explicit TestDatabase(int readers = 1) : readers_(readers) {
-    if (server().empty()) {
+  enum class Kind { kOfTheRun, kSqlite };
+
+  explicit TestDatabase(int readers = 1, Kind kind = Kind::kOfTheRun)
+      : readers_(readers), sqlite_(kind == Kind::kSqlite || server().empty()) {
+    if (sqlite_) {
       std::string pattern =
           std::filesystem::exists("/dev/shm") ? "/dev/shm/loam-db-XXXXXX" : "/tmp/loam-db-XXXXXX";
       CHECK(mkdtemp(pattern.data()) != nullptr);
@@ -37,7 +40,7 @@ class TestDatabase {
   }
   ~TestDatabase() {
     database_.reset();
-    if (server().empty()) {
+    if (sqlite_) {
       std::filesystem::remove_all(place_);
     } else {
       admin("DROP SCHEMA " + place_ + " CASCADE");
@@ -51,8 +54,8 @@ class TestDatabase {
   Database* operator->() { return database_.get(); }
   // Another program's view of the same database.
   std::unique_ptr<Database> open() const {
-    auto opened = server().empty() ? open_sqlite({.path = place_ + "/db", .readers = readers_})
-                                   : open_postgres({.url = url(), .readers = readers_});
+    auto opened = sqlite_ ? open_sqlite({.path = place_ + "/db", .readers = readers_})
+                          : open_postgres({.url = url(), .readers = readers_});
     CHECK(opened.has_value());
     return std::move(*opened);
   }
@@ -79,6 +82,7 @@ class TestDatabase {
   }
 
   int readers_;
+  bool sqlite_;
   std::string place_;  // a directory, or the name of a schema
   std::unique_ptr<Database> database_;
 };

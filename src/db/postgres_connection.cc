@@ -227,8 +227,9 @@ Result<PostgresConnection::Answer> PostgresConnection::run(std::string_view sql,
   auto known = statements_.find(key);
   const bool is_new = known == statements_.end();
   if (is_new) {
-    CHECK(statements_.size() < kMaxStatements);
-    known = statements_.emplace(std::move(key), fmt::format("s{}", ++named_)).first;
+    // Beyond the bound a statement has no name, which lasts until the next one.
+    const bool named = statements_.size() < kMaxStatements;
+    known = statements_.emplace(key, named ? fmt::format("s{}", ++named_) : "").first;
     sent = sent && PQsendPrepare(handle_, known->second.c_str(), to_postgres(sql).c_str(),
                                  static_cast<int>(args.size()), types.data()) == 1;
     ++commands;
@@ -238,7 +239,7 @@ Result<PostgresConnection::Answer> PostgresConnection::run(std::string_view sql,
   if (!sent || PQpipelineSync(handle_) != 1) return fail(lost(sql));
   auto answer = collect(commands, sql);
   // Whether it was prepared before something failed is not known; its name is not used again.
-  if (!answer && is_new) statements_.erase(known);
+  if (is_new && (!answer || known->second.empty())) statements_.erase(known);
   return answer;
 }
 

@@ -22,7 +22,7 @@ struct PostgresOptions {
 // A schema of a PostgreSQL database, shared by any number of programs. Each has one writer thread
 // that runs all waiting operations in one transaction, a savepoint each; the transaction begins by
 // taking an advisory lock, so that the writers of all programs work one after the other
-// (docs/decisions/0006-one-writer-at-a-time.md). When the connection is lost, the transaction runs
+// (docs/decisions/0005-one-writer-at-a-time.md). When the connection is lost, the transaction runs
 // again on a new one; one that was lost in its commit is first looked up by its transaction id, so
 // that nothing is written twice.
 Result<std::unique_ptr<Database>> open_postgres(const PostgresOptions& options);

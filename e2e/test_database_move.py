@@ -16,7 +16,7 @@ def test_p11_a_cluster_moves_to_postgres_and_back_unchanged(fleet, postgres, tmp
     node = fleet.node("n")
     done = fleet.api.submit(counter(fleet, 3, 0.05, name="grün"))
     fleet.status(done, "completed")
-    waiting = fleet.api.submit(fleet.job("true", pool="nobody", secrets={"KEY": "s3cret"}))
+    waiting = fleet.api.submit(fleet.job("true", pool="nobody", secrets=["KEY"], secret_values={"KEY": "s3cret"}))
     seen = [fleet.api.job(job) for job in (done, waiting)]
     node.stop()
     fleet.server.process.stop()
@@ -49,7 +49,7 @@ def test_p11_a_cluster_moves_to_postgres_and_back_unchanged(fleet, postgres, tmp
 def test_p12_a_dump_of_a_running_shared_cluster_takes_its_key_along(postgres, tmp_path):
     fleet = Fleet(db=postgres.url(postgres.database()))
     try:
-        job = fleet.api.submit(fleet.job("true", secrets={"KEY": "s3cret"}))
+        job = fleet.api.submit(fleet.job("true", secrets=["KEY"], secret_values={"KEY": "s3cret"}))
         url = fleet.server.options[-3]
         assert loam_db("dump", str(tmp_path / "dump"), url).returncode == 0
         fleet.server.process.stop()

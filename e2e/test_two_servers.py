@@ -171,7 +171,7 @@ def test_p7_a_cancel_at_one_server_reaches_the_node_by_the_other(pair):
 def test_p8_a_lease_holds_at_every_server(pair):
     node = pair.fake()
     on_a, on_b = admins(pair)
-    job = on_a.submit(pair.job("true", secrets={"KEY": "s3cret"},
+    job = on_a.submit(pair.job("true", secrets=["KEY"], secret_values={"KEY": "s3cret"},
                                sync={"after": [{"from": "out/", "to": "/users/e2e/"}]}))
     claim = secrets.token_hex(16)
     at_a = node.try_claim(claim=claim).expect(200)

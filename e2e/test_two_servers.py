@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several servers over one PostgreSQL database, any of which may be killed."""
 
+import os
 import re
 import secrets
+import subprocess
 import threading
 import time
 
@@ -11,7 +13,7 @@ import pytest
 from client import Admin
 from events import Watcher
 from fake_node import Holding
-from harness import Fleet, Server, processes_with, wait_for
+from harness import LOAM, Fleet, Server, processes_with, wait_for
 from programs import counter, result
 
 
@@ -229,3 +231,20 @@ def test_p10_a_wrong_database_is_refused_with_a_reason(postgres, tmp_path):
     wait_for("the server to give up", server.process.dead, timeout=30)
     assert "cannot connect to the database postgresql://loam:***@" in server.process.text()
     assert "hush" not in server.process.text()
+
+
+def test_p13_the_command_line_finds_a_server_that_answers(pair):
+    a, b = pair.servers
+    on_b = admins(pair)[1]
+    job = on_b.submit(pair.job("true"))
+    on_b.cancel(job)
+    a.process.kill()
+    environment = {**os.environ, "LOAM_SERVER": f"{a.url},{b.url}",
+                   "LOAM_TOKEN": pair.server.token("admin")}
+    # The second must not be sent twice, so it may not simply be tried at both.
+    for words in (["jobs"], ["retry", job]):
+        ran = subprocess.run([LOAM, *words], env=environment, capture_output=True, text=True,
+                             timeout=60)
+        assert ran.returncode == 0, ran.stderr
+    assert on_b.job(job)["status"] == "pending"
+    assert len(on_b.events(job, "job.retried")) == 1

@@ -83,7 +83,9 @@ Result<Json> ApiClient::call(const std::string& method, const std::string& path,
   }
   if (options.repeat == Repeat::kNever && servers_->size() > 1) {
     // What must not be sent twice goes to a server that has just answered.
-    TRY(send_retrying([]() -> Result<net::ClientRequest> { return {{.url = "/healthz"}}; }));
+    net::ClientRequest probe;
+    probe.url = "/healthz";
+    TRY(send_retrying([&]() -> Result<net::ClientRequest> { return probe; }));
   }
   const auto response =
       options.repeat == Repeat::kSafe

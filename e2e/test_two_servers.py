@@ -131,6 +131,8 @@ def test_p5_a_job_goes_on_when_the_database_is_restarted(pair, postgres):
     assert took < 20, f"the answer took {took:.1f} s"
     assert postgres.password not in answer.body.decode()
     postgres.start()
+    for admin in (on_a, on_b):
+        wait_for("the server to find it again", lambda a=admin: a.get("/v1/jobs").status == 200)
     pair.status(job, "completed", timeout=60)
     assert result(pair) == "finished by attempt 1\n"
     assert len(on_a.attempts(job)) == 1

@@ -29,6 +29,7 @@ struct Options {
   std::size_t nodes = 10'000;
   double seconds = 60;
   bool no_wait = false;
+  std::string suffix;
 };
 
 Status allow_connections(std::size_t count) {
@@ -110,7 +111,7 @@ void add_renewals(const RenewalRun& run, const Fleet& fleet, const HttpSwarm& sw
 
 Status run(const Options& options) {
   TRY_VOID(allow_connections(options.nodes));
-  Figures figures("control");
+  Figures figures("control", options.suffix);
   if (!options.no_wait) {
     figures.add("cores", std::thread::hardware_concurrency(), "cores",
                 "of the machine, shared by the server and this program");
@@ -129,7 +130,7 @@ Status run(const Options& options) {
                 "connections that the server closed while they were idle");
   }
   figures.print();
-  return figures.write(options.out, options.no_wait);
+  return figures.write(options.out, options.no_wait || !options.suffix.empty());
 }
 
 }  // namespace
@@ -151,6 +152,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--no-wait", options.no_wait,
                "The server's commits do not wait: add only those latencies, to the file there is");
+  app.add_option("--suffix", options.suffix,
+                 "Ends the name of each figure, which are added to the file there is");
   CLI11_PARSE(app, argc, argv);
   const loam::Status status = loam::bench::run(options);
   if (status) return 0;

@@ -37,7 +37,7 @@ std::int64_t percentile(std::vector<std::int64_t> values, double share) {
 
 void Figures::add(const std::string& metric, double value, const std::string& unit,
                   const std::string& detail) {
-  rows_.push_back({{"metric", metric},
+  rows_.push_back({{"metric", metric + suffix_},
                    {"value", std::round(value * 1000) / 1000},
                    {"unit", unit},
                    {"detail", detail}});
@@ -53,7 +53,7 @@ void Figures::add_latency(const std::string& name, std::vector<std::int64_t> us,
 
 void Figures::print() const {
   for (const Json& row : rows_) {
-    fmt::print("{:<24} {:>10.3f} {:<8} {}\n", row["metric"].get<std::string>(),
+    fmt::print("{:<32} {:>10.3f} {:<8} {}\n", row["metric"].get<std::string>(),
                row["value"].get<double>(), row["unit"].get<std::string>(),
                row["detail"].get<std::string>());
   }

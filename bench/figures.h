@@ -15,7 +15,9 @@ namespace loam::bench {
 // What a bench found out: a table for people and a file for programs.
 class Figures {
  public:
-  explicit Figures(std::string bench) : bench_(std::move(bench)) {}
+  // `suffix` ends the name of each metric, to tell runs apart in one file.
+  explicit Figures(std::string bench, std::string suffix = "")
+      : bench_(std::move(bench)), suffix_(std::move(suffix)) {}
   void add(const std::string& metric, double value, const std::string& unit,
            const std::string& detail);
   // The median and 99th percentile of `us` in milliseconds, as NAME_p50_ms and NAME_p99_ms.
@@ -28,6 +30,7 @@ class Figures {
 
  private:
   std::string bench_;
+  std::string suffix_;
   Json rows_ = Json::array();
 };
 

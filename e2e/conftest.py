@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 from harness import LOAM, Fleet  # noqa: E402  (the path above comes first)
+from postgres import Postgres, programs  # noqa: E402
 
 
 def pytest_configure(config):
@@ -27,5 +28,22 @@ def fleet():
 @pytest.fixture(scope="module")
 def shared_fleet():
     made = Fleet()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    if not programs():
+        pytest.skip("PostgreSQL is not installed")
+    made = Postgres()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def pair(postgres):
+    """Two servers over one PostgreSQL database."""
+    made = Fleet(db=postgres.url(postgres.database()), servers=2)
     yield made
     made.close()

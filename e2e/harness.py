@@ -94,12 +94,14 @@ class Process:
 class Server:
     """One state directory; the process in it may be killed and started again on its port."""
 
-    def __init__(self, directory, mark, heartbeat=1, node_ttl=4, sweep_grace=2, store=None):
-        self.state = pathlib.Path(directory) / "state"
+    def __init__(self, directory, mark, heartbeat=1, node_ttl=4, sweep_grace=2, store=None,
+                 name="state", extra=()):
+        self.state = pathlib.Path(directory) / name
         self.mark = mark
         self.port = 0
         self.options = ["--node-heartbeat", heartbeat, "--node-ttl", node_ttl,
-                        "--sweep-grace", sweep_grace, *(["--store", store] if store else [])]
+                        "--sweep-grace", sweep_grace,
+                        *(["--store", store] if store else []), *extra]
         self.process = None
         self.url = None
         self.starts = 0
@@ -109,7 +111,8 @@ class Server:
         self.starts += 1
         self.process = Process(
             ["server", "--port", self.port, "--state-dir", self.state, *self.options],
-            self.mark, self.state.parent / f"server-{self.starts}.log", **environment)
+            self.mark, self.state.parent / f"server-{self.state.name}-{self.starts}.log",
+            **environment)
 
     def ready(self):
         """Whether it answers: True, or None while it starts and False once it is dead."""
@@ -139,10 +142,16 @@ class Server:
 class Fleet:
     """A server, its nodes, and a mark by which everything that belongs to them is found."""
 
-    def __init__(self, **options):
+    def __init__(self, db=None, servers=1, **options):
         self.mark = secrets.token_hex(8)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="loam-e2e-", dir=FAST))
-        self.server = Server(self.directory, self.mark, **options).start()
+        if db:
+            options["extra"] = ["--db", db]
+            options.setdefault("store", self.directory / "state" / "store")
+        names = ["state", *(f"state{i}" for i in range(2, servers + 1))]
+        self.servers = [Server(self.directory, self.mark, name=name, **options).start()
+                        for name in names]
+        self.server = self.servers[0]
         self.api = self.server.admin()
         self.nodes = []
         self.fakes = []
@@ -154,16 +163,17 @@ class Fleet:
             token = self.directory / f"{pool}.token"
             if not token.exists():
                 token.write_text(self.api.pool_token(pool))
+        everyone = ",".join(server.url for server in self.servers)
         node = Process(
-            ["node", "--server", url or self.server.url, "--pool-token-file", token, "--name", name,
+            ["node", "--server", url or everyone, "--pool-token-file", token, "--name", name,
              "--dir", self.directory / f"node-{name}", "--slots", slots, "--price", "1"],
             self.mark, self.directory / f"node-{name}.log", **environment)
         self.nodes.append(node)
         return node
 
-    def fake(self, name="fake", slots=1, pool=None, quiet=False):
+    def fake(self, name="fake", slots=1, pool=None, quiet=False, server=None):
         token = self.api.pool_token(pool) if pool else self.server.token("pool")
-        fake = FakeNode(self.server.url, token, name, slots)
+        fake = FakeNode((server or self.server).url, token, name, slots)
         self.fakes.append(fake)
         return fake if quiet else fake.keep_alive()
 
@@ -211,7 +221,8 @@ class Fleet:
             node.stop(max(0.05, until - time.monotonic()))
         for closer in self.closers:
             closer()
-        self.server.process.stop()
+        for server in self.servers:
+            server.process.stop()
         try:
             wait_for("everything of this fleet to end",
                      lambda: not processes_with(f"E2E_MARK={self.mark}"), timeout=8)

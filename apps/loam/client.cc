@@ -17,7 +17,10 @@ Result<ApiClient> ApiClient::open(const ClientFlags& flags) {
 }
 
 ApiClient::ApiClient(ClientConfig config, std::unique_ptr<net::HttpClient> http, RetryPolicy retry)
-    : config_(std::move(config)), http_(std::move(http)), retry_(retry) {}
+    : config_(std::move(config)),
+      servers_(std::make_shared<net::ServerList>(config_.server)),
+      http_(std::move(http)),
+      retry_(retry) {}
 
 Error ApiClient::explained(Error error, bool from_server) const {
   const bool silent =
@@ -37,14 +40,18 @@ Error ApiClient::explained(Error error, bool from_server) const {
 }
 
 Result<net::HttpResponse> ApiClient::send(net::ClientRequest request) const {
-  request.url = net::join_url(config_.server, request.url);
+  const std::string server = servers_->current();
+  request.url = net::join_url(server, request.url);
   if (!config_.token.empty()) request.headers.set("Authorization", "Bearer " + config_.token);
   request.headers.set("User-Agent", "loam");
   if (!request.canceled) request.canceled = interrupted;
   auto response = http_->send(request);
-  if (!response) return fail(explained(std::move(response.error()), false));
-  if (response->status >= 200 && response->status < 300) return response;
-  return fail(explained(net::error_from_response(response->status, response->body), true));
+  if (response && response->status >= 200 && response->status < 300) return response;
+  const bool answered = response.has_value();
+  Error error = answered ? net::error_from_response(response->status, response->body)
+                         : std::move(response.error());
+  if (net::ServerList::worth_moving(error)) servers_->failed(server);
+  return fail(explained(std::move(error), answered));
 }
 
 Result<net::HttpResponse> ApiClient::send_retrying(
@@ -73,6 +80,12 @@ Result<Json> ApiClient::call(const std::string& method, const std::string& path,
   if (!body.is_null()) {
     request.body = dump_json(body);
     request.headers.set("Content-Type", "application/json");
+  }
+  if (options.repeat == Repeat::kNever && servers_->size() > 1) {
+    // What must not be sent twice goes to a server that has just answered.
+    net::ClientRequest probe;
+    probe.url = "/healthz";
+    TRY(send_retrying([&]() -> Result<net::ClientRequest> { return probe; }));
   }
   const auto response =
       options.repeat == Repeat::kSafe

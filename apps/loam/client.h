@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "loam/client_config.h"
 #include "net/http_client.h"
+#include "net/server_list.h"
 
 namespace loam::cli {
 
@@ -52,6 +53,7 @@ class ApiClient {
   Error explained(Error error, bool from_server) const;
 
   ClientConfig config_;
+  std::shared_ptr<net::ServerList> servers_;
   std::unique_ptr<net::HttpClient> http_;
   RetryPolicy retry_;
 };

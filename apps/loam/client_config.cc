@@ -22,7 +22,7 @@ std::string trimmed(std::string_view text) {
 }
 
 // Adds the scheme that people leave out.
-Result<std::string> normal_server(const std::string& text, std::string_view source) {
+Result<std::string> normal_url(const std::string& text, std::string_view source) {
   std::string out = trimmed(text);
   while (out.ends_with('/'))
     out.pop_back();
@@ -33,6 +33,17 @@ Result<std::string> normal_server(const std::string& text, std::string_view sour
                 fmt::format("'{}' (from {}) is not a server's URL; write for example "
                             "http://127.0.0.1:8080",
                             text, source));
+  }
+  return out;
+}
+
+// One URL, or several that are separated by commas.
+Result<std::string> normal_server(const std::string& text, std::string_view source) {
+  std::string out;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find(',', from), text.size());
+    out += (out.empty() ? "" : ",") + TRY(normal_url(text.substr(from, end - from), source));
+    from = end + 1;
   }
   return out;
 }

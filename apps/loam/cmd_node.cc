@@ -69,7 +69,9 @@ void add_node_command(CLI::App& app, int& exit_code) {
   options->node.server_url = "http://127.0.0.1:7070";
   options->node.directory = "/var/lib/loam-node";
   command->group(kMachineCommands);
-  command->add_option("--server", options->node.server_url, "URL of the server")
+  command
+      ->add_option("--server", options->node.server_url,
+                   "URL of the server, or of several over one database: URL1,URL2")
       ->envname("LOAM_SERVER")
       ->capture_default_str();
   command->add_option("--pool-token-file", options->token_file,

@@ -61,6 +61,15 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->add_option("--state-dir", options->server.state_dir,
                    "Database, keys and tokens; made at first start")
       ->capture_default_str();
+  command
+      ->add_option("--db", options->server.db,
+                   "sqlite:PATH (default: STATE_DIR/loam.db), or postgresql://USER@HOST/DATABASE, "
+                   "which several servers may share")
+      ->envname("LOAM_DB");
+  command->add_option(
+      "--key-file", options->server.key_file,
+      "With PostgreSQL: a key file that all servers are given, so that the database "
+      "does not hold the key");
   command->add_option(
       "--store", options->server.store,
       "Where files are kept: a directory or s3://BUCKET/PREFIX?OPTIONS, with credentials "
@@ -95,7 +104,11 @@ void add_server_command(CLI::App& app, int& exit_code) {
       "The first start makes STATE_DIR/admin.token (for people) and STATE_DIR/pool.token (for\n"
       "'loam node'), both readable by you only. SIGTERM stops it; jobs run on meanwhile and their\n"
       "leases stand still until it is back.\n\n"
-      "Example:  loam server --state-dir /srv/loam --listen 0.0.0.0");
+      "A password in the --db URL is wiped from the process list, but is better put into "
+      "PGPASSWORD\n"
+      "or a password file (PGPASSFILE, ~/.pgpass).\n\n"
+      "Example:  loam server --state-dir /srv/loam --listen 0.0.0.0\n"
+      "          loam server --db postgresql://loam@db.example/loam --store /mnt/shared/loam");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -24,6 +24,7 @@ void add_report_command(CLI::App& app, int& exit_code);
 
 void add_nodes_command(CLI::App& app, int& exit_code);
 void add_token_command(CLI::App& app, int& exit_code);
+void add_db_command(CLI::App& app, int& exit_code);
 
 void add_store_command(CLI::App& app, int& exit_code);
 // The commands of `loam store`.

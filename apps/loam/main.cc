@@ -8,6 +8,7 @@
 
 #include "base/encoding.h"
 #include "base/nearest.h"
+#include "db/postgres_url.h"
 #include "loam/commands.h"
 #include "loam/exit_code.h"
 #include "loam/output.h"
@@ -48,7 +49,7 @@ void add_commands(CLI::App& app, int& exit_code) {
        {add_up_command, add_server_command, add_node_command, add_watchdog_command,
         add_submit_command, add_jobs_command, add_job_command, add_logs_command, add_events_command,
         add_cancel_command, add_retry_command, add_checkpoints_command, add_report_command,
-        add_nodes_command, add_store_command, add_token_command}) {
+        add_nodes_command, add_store_command, add_token_command, add_db_command}) {
     add(app, exit_code);
   }
 }
@@ -100,7 +101,14 @@ int run(int argc, char** argv) {
   if (argv[1][0] != '-' && refuse_unknown_command(app, argv[1], exit_code)) return exit_code;
   // CLI11 reports by exception; none leaves this function.
   try {
-    app.parse(argc, argv);
+    // The words are copied, so that a database's password does not stay in the process list.
+    const std::vector<std::string> words(argv, argv + argc);
+    std::vector<const char*> copies;
+    for (const std::string& word : words)
+      copies.push_back(word.c_str());
+    for (int i = 1; i < argc; ++i)
+      db::blot_passwords(argv[i]);
+    app.parse(argc, copies.data());
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& problem) {

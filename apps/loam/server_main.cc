@@ -10,18 +10,22 @@
 #include "api/routes.h"
 #include "base/log.h"
 #include "control/claim_desk.h"
+#include "control/duties.h"
 #include "control/event_hub.h"
 #include "control/log_tail.h"
 #include "control/nudges.h"
+#include "control/peers.h"
 #include "control/publisher.h"
 #include "control/server_keys.h"
 #include "control/services.h"
+#include "control/shared_keys.h"
 #include "control/sweeper.h"
 #include "control/ticker.h"
-#include "db/sqlite_database.h"
+#include "db/postgres_url.h"
 #include "io/file.h"
 #include "jobs/schema.h"
 #include "jobs/token.h"
+#include "loam/database_place.h"
 #include "loam/version.h"
 #include "net/http_server.h"
 #include "object/store_url.h"
@@ -32,22 +36,25 @@ namespace {
 
 class LocalServer final : public ServerProcess {
  public:
-  LocalServer(const ServerOptions& options, io::Fd lock, std::unique_ptr<db::Database> db,
-              std::unique_ptr<object::ObjectStore> store, control::ServerKeys keys)
+  LocalServer(const ServerOptions& options, std::vector<io::Fd> locks,
+              std::unique_ptr<db::Database> db, std::unique_ptr<object::ObjectStore> store,
+              control::ServerKeys keys)
       : options_(options),
-        lock_(std::move(lock)),
+        locks_(std::move(locks)),
         db_(std::move(db)),
         store_(std::move(store)),
         keys_(std::move(keys)),
         services_{*db_, *store_, clock_, random_},
+        duties_(services_, random_id(random_, "s-")),
         events_(services_),
         claims_(services_),
         logs_(services_),
-        publisher_(services_, [this] { changed(); }),
-        sweeper_(services_,
+        publisher_(services_, duties_, [this] { changed(); }),
+        sweeper_(services_, duties_,
                  {.grace = options.sweep_grace,
                   .interval = std::min(options.sweep_grace, std::chrono::milliseconds(10'000))}),
-        ticker_(services_, [this] { changed(); }),
+        peers_(*db_, {events_, claims_, publisher_, nudges_}),
+        ticker_(services_, duties_, [this] { changed(); }),
         context_{services_,
                  keys_,
                  events_,
@@ -55,6 +62,7 @@ class LocalServer final : public ServerProcess {
                  logs_,
                  nudges_,
                  publisher_,
+                 peers_,
                  metrics_,
                  {.version = std::string(version()),
                   .node_heartbeat_ms = options.node_heartbeat.count(),
@@ -80,6 +88,7 @@ class LocalServer final : public ServerProcess {
   void stop() override {
     if (stopped_) return;
     stopped_ = true;
+    peers_.stop();
     // What waits is answered first, so that closing the listener does not have to cut it off.
     claims_.stop();
     nudges_.stop();
@@ -89,6 +98,7 @@ class LocalServer final : public ServerProcess {
     ticker_.stop();
     publisher_.stop();
     sweeper_.stop();
+    duties_.leave();
   }
 
  private:
@@ -96,10 +106,11 @@ class LocalServer final : public ServerProcess {
     events_.poke();
     claims_.poke();
     publisher_.poke();
+    peers_.changed();
   }
 
   const ServerOptions options_;
-  const io::Fd lock_;  // one server per SQLite database
+  const std::vector<io::Fd> locks_;  // one server per state directory and SQLite database
   const SystemClock clock_;
   SystemRandom random_;
   Metrics metrics_;
@@ -107,12 +118,14 @@ class LocalServer final : public ServerProcess {
   std::unique_ptr<object::ObjectStore> store_;
   const control::ServerKeys keys_;
   const control::Services services_;
+  control::Duties duties_;
   control::EventHub events_;
   control::ClaimDesk claims_;
   control::LogTail logs_;
   control::Nudges nudges_;
   control::Publisher publisher_;
   control::Sweeper sweeper_;
+  control::Peers peers_;
   control::Ticker ticker_;
   const api::ApiContext context_;
   std::unique_ptr<net::HttpServer> http_;
@@ -127,15 +140,22 @@ void raise_file_limit() {
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) LOG_WARN("cannot raise the limit on open files");
 }
 
-Result<io::Fd> lock_state(const std::string& state_dir) {
-  io::Fd lock = TRY(io::open_file(state_dir + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+Result<io::Fd> lock_file(const std::string& path, std::string_view what) {
+  io::Fd lock = TRY(io::open_file(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return fail(ErrorCode::kConflict,
-                fmt::format("another loam server is running on {}; stop it or choose another "
-                            "--state-dir",
-                            state_dir));
+    return fail(
+        ErrorCode::kConflict,
+        fmt::format("another loam server is running on {}; stop it or choose another", what));
   }
   return lock;
+}
+
+Result<std::unique_ptr<object::ObjectStore>> open_store(const ServerOptions& options) {
+  if (options.store.empty() && db::is_postgres_url(options.db)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "with a PostgreSQL database name the --store: all its servers need the same one");
+  }
+  return object::open_store(options.store.empty() ? options.state_dir + "/store" : options.store);
 }
 
 // A token file is written before its hash is stored, so that a crash in between costs a file that
@@ -173,18 +193,25 @@ std::string pool_token_path(const std::string& state_dir) {
 Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions& options) {
   raise_file_limit();
   TRY_VOID(io::make_directories(options.state_dir, 0700));
-  io::Fd lock = TRY(lock_state(options.state_dir));
+  std::vector<io::Fd> locks;
+  locks.push_back(TRY(lock_file(options.state_dir + "/lock", options.state_dir)));
+  const DatabasePlace place = TRY(
+      database_place(options.db.empty() ? "sqlite:" + options.state_dir + "/loam.db" : options.db));
+  if (!options.db.empty() && !place.sqlite_path.empty()) {
+    locks.push_back(TRY(lock_file(place.sqlite_path + ".lock", place.sqlite_path)));
+  }
   SystemRandom random;
-  auto keys = TRY(control::ServerKeys::load_or_create(options.state_dir + "/server.key", random));
-  auto store =
-      TRY(object::open_store(options.store.empty() ? options.state_dir + "/store" : options.store));
-  auto db = TRY(db::open_sqlite({.path = options.state_dir + "/loam.db"}));
+  auto store = TRY(open_store(options));
+  auto db = TRY(open_database(place));
   TRY_VOID(jobs::migrate_schema(*db));
+  auto keys = TRY(control::keys_of(
+      *db, {.state_file = options.state_dir + "/server.key", .key_file = options.key_file},
+      random));
   TRY_VOID(ensure_token(*db, admin_token_path(options.state_dir),
                         {.kind = jobs::TokenKind::kAdmin, .owner = "admin"}));
   TRY_VOID(ensure_token(*db, pool_token_path(options.state_dir),
                         {.kind = jobs::TokenKind::kPool, .pool = "default"}));
-  auto server = std::make_unique<LocalServer>(options, std::move(lock), std::move(db),
+  auto server = std::make_unique<LocalServer>(options, std::move(locks), std::move(db),
                                               std::move(store), std::move(keys));
   TRY_VOID(server->listen());
   LOG_INFO("listening on {}", server->url());

@@ -12,6 +12,8 @@ namespace loam::cli {
 
 struct ServerOptions {
   std::string state_dir;  // database, key and token files; made if missing, mode 0700
+  std::string db;         // "sqlite:PATH" or postgresql://…; default <state_dir>/loam.db
+  std::string key_file;   // keeps the servers' key out of a shared database
   std::string store;      // object/store_url.h; default <state_dir>/store
   std::string address = "127.0.0.1";
   std::uint16_t port = 7070;

@@ -17,7 +17,7 @@
 namespace loam::agent {
 
 struct NodeOptions {
-  std::string server_url;
+  std::string server_url;  // or several, comma-separated
   std::string pool_token;
   std::string name;           // shown to people; the host's name by default
   std::string directory;      // of this node alone; attempts/ below it is emptied at start

@@ -5,25 +5,39 @@
 
 namespace loam::agent {
 
-ServerApi::ServerApi(net::HttpClient& http, std::string server_url)
-    : http_(http), server_url_(std::move(server_url)) {}
+namespace {
 
-std::string ServerApi::absolute(const std::string& url) const {
-  return url.starts_with('/') ? net::join_url(server_url_, url) : url;
+// A store refuses what the server granted when the grant has run out, when it is busy, or when its
+// clock is another: a fresh grant may help. Only what is not there stays so.
+Error refused_by_store(int status, const Error& error) {
+  const ErrorCode code = status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
+  return {code, "the store refused a request that the server had granted: " + error.message};
 }
+
+}  // namespace
+
+ServerApi::ServerApi(net::HttpClient& http, const std::string& servers)
+    : http_(http), servers_(servers) {}
 
 Result<net::HttpResponse> ServerApi::send(net::ClientRequest request,
                                           const CallOptions& options) const {
+  const bool ours = request.url.starts_with('/');
+  const std::string server = servers_.current();
   // Another host gets neither our token nor the lease: its URL carries what it needs.
-  if (request.url.starts_with(server_url_)) {
+  if (ours) {
+    request.url = net::join_url(server, request.url);
     if (!token_.empty()) request.headers.set("Authorization", "Bearer " + token_);
     if (!options.lease.empty()) request.headers.set("Loam-Lease", options.lease);
   }
   request.canceled = options.canceled;
   request.deadline = options.deadline;
-  net::HttpResponse response = TRY(http_.send(request));
-  if (response.status < 200 || response.status > 299) {
-    return fail(net::error_from_response(response.status, response.body));
+  auto response = http_.send(request);
+  if (response && (response->status < 200 || response->status > 299)) {
+    Error error = net::error_from_response(response->status, response->body);
+    response = fail(ours ? std::move(error) : refused_by_store(response->status, error));
+  }
+  if (!response && ours && net::ServerList::worth_moving(response.error())) {
+    servers_.failed(server);
   }
   return response;
 }
@@ -32,7 +46,7 @@ Result<Json> ServerApi::post(const std::string& path, const Json& body,
                              const CallOptions& options) const {
   net::ClientRequest request;
   request.method = "POST";
-  request.url = net::join_url(server_url_, path);
+  request.url = path;
   request.headers.set("Content-Type", "application/json");
   request.body = dump_json(body);
   const net::HttpResponse response = TRY(send(std::move(request), options));
@@ -41,7 +55,7 @@ Result<Json> ServerApi::post(const std::string& path, const Json& body,
 
 Result<Json> ServerApi::get(const std::string& path, const CallOptions& options) const {
   net::ClientRequest request;
-  request.url = net::join_url(server_url_, path);
+  request.url = path;
   const net::HttpResponse response = TRY(send(std::move(request), options));
   return response.body.empty() ? Result<Json>(Json()) : parse_json(response.body);
 }
@@ -49,7 +63,7 @@ Result<Json> ServerApi::get(const std::string& path, const CallOptions& options)
 Result<std::string> ServerApi::put(Upload upload, const CallOptions& options) const {
   net::ClientRequest request;
   request.method = "PUT";
-  request.url = absolute(upload.url);
+  request.url = upload.url;
   request.headers = std::move(upload.headers);
   request.body_source = std::move(upload.source);
   request.body_length = upload.length;
@@ -61,7 +75,7 @@ Status ServerApi::download(const std::string& url, const net::Headers& headers,
                            const CallOptions& options,
                            std::function<Status(std::span<const std::byte>)> sink) const {
   net::ClientRequest request;
-  request.url = absolute(url);
+  request.url = url;
   request.headers = headers;
   request.sink = std::move(sink);
   TRY(send(std::move(request), options));

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "net/http_client.h"
+#include "net/server_list.h"
 
 namespace loam::agent {
 
@@ -18,7 +19,9 @@ namespace loam::agent {
 // retries. Any thread. Errors carry the server's code; no answer at all is kUnavailable.
 class ServerApi {
  public:
-  ServerApi(net::HttpClient& http, std::string server_url);
+  // `servers` is one URL or several, comma-separated; a call that gets no answer moves the next one
+  // to another server.
+  ServerApi(net::HttpClient& http, const std::string& servers);
 
   // A bearer token for what follows; set once, before threads.
   void set_token(std::string token) { token_ = std::move(token); }
@@ -47,10 +50,9 @@ class ServerApi {
 
  private:
   Result<net::HttpResponse> send(net::ClientRequest request, const CallOptions& options) const;
-  std::string absolute(const std::string& url) const;
 
   net::HttpClient& http_;
-  std::string server_url_;
+  mutable net::ServerList servers_;
   std::string token_;
 };
 

@@ -86,9 +86,8 @@ Status Transfer::insist(const std::function<Status()>& call) const {
 }
 
 Result<Transfer::Granted> Transfer::grant(const char* kind, const Json& wanted) const {
-  const Json answer =
-      TRY(api_.post(fmt::format("/v1/node/jobs/{}/grants", lease_.job()),
-                    {{kind, Json::array({wanted})}}, options(kShortestDeadline)));
+  const Json answer = TRY(api_.post(fmt::format("/v1/node/jobs/{}/grants", lease_.job()),
+                                    {{kind, Json::array({wanted})}}, options(kShortestDeadline)));
   const Json list = answer.value(kind, Json());
   if (!list.is_array() || list.size() != 1) {
     return fail(ErrorCode::kInternal, "the server granted something else than was asked for");
@@ -219,12 +218,11 @@ Status Transfer::fetch(const Json& ref,
   std::optional<Error> fatal;
   const Status status = insist([&]() -> Status {
     const Granted granted = TRY(grant("get", ref));
-    const Status got =
-        api_.download(granted.url, granted.headers, options(std::chrono::hours(24)),
-                      [&](std::span<const std::byte> bytes) {
-                        begun = true;
-                        return sink(bytes);
-                      });
+    const Status got = api_.download(granted.url, granted.headers, options(std::chrono::hours(24)),
+                                     [&](std::span<const std::byte> bytes) {
+                                       begun = true;
+                                       return sink(bytes);
+                                     });
     if (got || !begun) return got;
     fatal = got.error();
     return {};

@@ -9,6 +9,7 @@
 #include "control/event_hub.h"
 #include "control/log_tail.h"
 #include "control/nudges.h"
+#include "control/peers.h"
 #include "control/publisher.h"
 #include "control/server_keys.h"
 #include "control/services.h"
@@ -33,13 +34,15 @@ struct ApiContext {
   control::LogTail& logs;
   control::Nudges& nudges;
   control::Publisher& publisher;
+  control::Peers& peers;
   Metrics& metrics;
   ApiOptions options;
 
-  // Tells the watchers that something has changed.
+  // Tells the watchers, here and at the other servers, that something has changed.
   void changed() const {
     events.poke();
     claims.poke();
+    peers.changed();
   }
 };
 

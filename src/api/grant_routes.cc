@@ -131,8 +131,7 @@ Result<std::vector<object::UploadedPart>> parse_parts(const Json& list) {
 Result<Json> complete_upload(const ApiContext& context, const net::HttpRequest& request) {
   const LeasedJob job = TRY(leased_job(context, request));
   const Json body = TRY(body_object(request));
-  const std::string key =
-      TRY(control::writable_key(job.lease, TRY(json_string(body, "path"))));
+  const std::string key = TRY(control::writable_key(job.lease, TRY(json_string(body, "path"))));
   const auto parts = TRY(parse_parts(body.value("parts", Json())));
   object::ObjectStore& store = context.services.store;
   if (store.multipart() == nullptr) {
@@ -141,8 +140,7 @@ Result<Json> complete_upload(const ApiContext& context, const net::HttpRequest& 
   std::int64_t size = 0;
   for (const object::UploadedPart& part : parts)
     size += part.size;
-  auto info =
-      store.multipart()->complete_upload(key, TRY(json_string(body, "upload")), parts, {});
+  auto info = store.multipart()->complete_upload(key, TRY(json_string(body, "upload")), parts, {});
   if (!info && info.error().code == ErrorCode::kNotFound) info = store.head(key);
   if (!info) return fail(info.error());
   if (info->size != size) {

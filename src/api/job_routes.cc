@@ -160,7 +160,7 @@ Result<Json> cancel(const ApiContext& context, const net::HttpRequest& request) 
   const std::string job = TRY(visible_job(context, request));
   const auto node =
       TRY(context.services.write([&](jobs::Operation& op) { return jobs::cancel_job(op, job); }));
-  if (node) context.nudges.nudge(*node, job);
+  if (node) context.peers.nudge(*node, job);
   context.changed();
   return show(context, request);
 }

@@ -12,7 +12,8 @@ namespace loam::api {
 
 inline constexpr std::int64_t kMaxObjectBytes = std::int64_t{5} << 40;  // as S3
 
-// What a node's call about bytes is judged by: its lease, which holds now, and what the job declares.
+// What a node's call about bytes is judged by: its lease, which holds now, and what the job
+// declares.
 struct LeasedJob {
   jobs::LeaseRef ref;
   jobs::Lease lease;

@@ -76,7 +76,7 @@ Result<Json> drain(const ApiContext& context, const net::HttpRequest& request) {
   const jobs::Principal node = TRY(node_caller(context, request));
   TRY_VOID(
       context.services.write([&](jobs::Operation& op) { return jobs::drain_node(op, node.node); }));
-  context.claims.dismiss(node.node);
+  context.peers.dismiss(node.node);
   context.changed();
   return Json::object();
 }

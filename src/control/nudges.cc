@@ -6,6 +6,8 @@ namespace loam::control {
 namespace {
 constexpr std::chrono::milliseconds kInterval{1'000};
 constexpr std::size_t kMostUnread = 10'000;
+constexpr std::size_t kMostJobs = 1'000;
+constexpr std::chrono::seconds kUnreadKept{60};
 }  // namespace
 
 Nudges::Nudges() : thread_(kInterval, [this] { round(); }) {}
@@ -20,7 +22,7 @@ void Nudges::wait(const std::string& node, std::chrono::milliseconds longest, An
       waiting_.erase(it);
     }
     if (const auto it = unread_.find(node); it != unread_.end()) {
-      jobs.assign(it->second.begin(), it->second.end());
+      jobs.assign(it->second.jobs.begin(), it->second.jobs.end());
       unread_.erase(it);
     } else {
       waiting_[node] = {std::chrono::steady_clock::now() + longest, std::move(answer)};
@@ -36,7 +38,10 @@ void Nudges::nudge(const std::string& node, const std::string& job) {
     const std::lock_guard lock(mutex_);
     const auto it = waiting_.find(node);
     if (it == waiting_.end()) {
-      if (unread_.size() < kMostUnread) unread_[node].insert(job);
+      if (unread_.size() >= kMostUnread) return;
+      Unread& unread = unread_[node];
+      if (unread.jobs.empty()) unread.since = std::chrono::steady_clock::now();
+      if (unread.jobs.size() < kMostJobs) unread.jobs.insert(job);
       return;
     }
     answer = std::move(it->second.answer);
@@ -58,6 +63,7 @@ void Nudges::round() {
       over.push_back(std::move(it->second.answer));
       it = waiting_.erase(it);
     }
+    std::erase_if(unread_, [&](const auto& e) { return e.second.since + kUnreadKept < now; });
   }
   for (const Answer& answer : over)
     answer({});

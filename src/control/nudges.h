@@ -36,7 +36,12 @@ class Nudges {
   std::mutex mutex_;
   std::map<std::string, Waiting> waiting_;
   // Hints for nodes that were between two calls; at most kMostUnread nodes are remembered.
-  std::map<std::string, std::set<std::string>> unread_;
+  // Nobody may ever come for them here, so they are forgotten after a while.
+  struct Unread {
+    std::set<std::string> jobs;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::map<std::string, Unread> unread_;
   WorkerThread thread_;
 };
 

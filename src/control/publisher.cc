@@ -13,10 +13,12 @@ namespace loam::control {
 namespace {
 constexpr std::chrono::milliseconds kInterval{2'000};
 constexpr std::size_t kPage = 256;
+constexpr const char* kDuty = "publish";
 }  // namespace
 
-Publisher::Publisher(const Services& services, std::function<void()> on_change)
+Publisher::Publisher(const Services& services, Duties& duties, std::function<void()> on_change)
     : services_(services),
+      duties_(duties),
       on_change_(std::move(on_change)),
       thread_(kInterval, [this] { round(); }) {}
 
@@ -28,11 +30,11 @@ void Publisher::round() {
       LOG_WARN("cannot read the publishing journal: {}", pending.error().to_string());
       return;
     }
-    if (pending->empty()) return;
+    if (pending->empty() || !duties_.take(kDuty)) return;
     // By job and epoch.
     std::map<std::pair<std::string, std::int64_t>, std::vector<std::int64_t>> done;
     for (const jobs::PendingOutput& output : *pending) {
-      if (thread_.stopping()) break;
+      if (thread_.stopping() || !duties_.holds(kDuty)) break;
       const Status published = publish(output);
       if (published) {
         done[{output.job, output.epoch}].push_back(output.index);
@@ -53,6 +55,7 @@ void Publisher::round() {
           services_.write([&, &of = attempt, &list = indexes](jobs::Operation& op) {
             return jobs::mark_published(op, of.first, of.second, list);
           });
+      if (marked) LOG_INFO("published {} files of {}", indexes.size(), attempt.first);
       if (!marked)
         LOG_WARN("cannot mark outputs of {}: {}", attempt.first, marked.error().to_string());
     }

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "control/duties.h"
 #include "control/services.h"
 #include "control/worker_thread.h"
 #include "jobs/publish.h"
@@ -11,10 +12,11 @@ namespace loam::control {
 
 // Works off the publishing journal: copies each output of a succeeded attempt to its destination
 // and marks it. May die at any point and go on later, on this server or another: a copy is
-// idempotent and the last mark and `completed` are one transaction.
+// idempotent and the last mark and `completed` are one transaction. Of several servers one does it
+// (duties.h).
 class Publisher {
  public:
-  Publisher(const Services& services, std::function<void()> on_change);
+  Publisher(const Services& services, Duties& duties, std::function<void()> on_change);
   void poke() { thread_.poke(); }
   void stop() { thread_.stop(); }
 
@@ -23,6 +25,7 @@ class Publisher {
   Status publish(const jobs::PendingOutput& output);
 
   Services services_;
+  Duties& duties_;
   std::function<void()> on_change_;
   WorkerThread thread_;
 };

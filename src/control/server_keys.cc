@@ -32,19 +32,25 @@ const unsigned char* bytes_of(const std::string& text) {
 
 }  // namespace
 
+Result<ServerKeys> ServerKeys::parse(std::string text, const std::string& where) {
+  while (text.ends_with('\n'))
+    text.pop_back();
+  if (text.size() != 64 || !hex_decode(text)) {
+    return fail(ErrorCode::kDataCorrupt,
+                where +
+                    " is not a server key; restore it from a backup, or remove it and lose the "
+                    "stored secrets and running leases");
+  }
+  return ServerKeys(std::move(text));
+}
+
+std::string ServerKeys::fingerprint() const {
+  return hmac_sha256_hex(master_, "loam fingerprint v1");
+}
+
 Result<ServerKeys> ServerKeys::load_or_create(const std::string& path, Random& random) {
   auto existing = io::read_file(path, 4'096);
-  if (existing) {
-    while (existing->ends_with('\n'))
-      existing->pop_back();
-    if (existing->size() != 64 || !hex_decode(*existing)) {
-      return fail(ErrorCode::kDataCorrupt,
-                  path +
-                      " is not a server key; restore it from a backup, or remove it and lose the "
-                      "stored secrets and running leases");
-    }
-    return ServerKeys(std::move(*existing));
-  }
+  if (existing) return parse(std::move(*existing), path);
   if (existing.error().code != ErrorCode::kNotFound) return fail(existing.error());
   const std::string master = random_token(random, 32);
   TRY_VOID(io::write_file_atomic(path, master + "\n", 0600));

@@ -8,11 +8,20 @@
 
 namespace loam::control {
 
-// The server's own secrets, in one file of mode 0600 beside the database but never in it.
+// The server's own secrets: one key, in a file of mode 0600 or, where several servers share a
+// database, as shared_keys.h says.
 class ServerKeys {
  public:
   // Reads the file, or makes it at first start.
   static Result<ServerKeys> load_or_create(const std::string& path, Random& random);
+
+  // From the text of such a file; `where` is for the message.
+  static Result<ServerKeys> parse(std::string text, const std::string& where);
+
+  // The file's text.
+  const std::string& text() const { return master_; }
+  // Tells keys apart without giving them away.
+  std::string fingerprint() const;
 
   // AES-256-GCM; the text form is base 64 of nonce, ciphertext and tag. `context` is authenticated,
   // so that a sealed value cannot be moved to another place in the database.

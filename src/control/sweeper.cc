@@ -27,10 +27,14 @@ Status remove_below(object::ObjectStore& store, const std::string& prefix,
 }
 }  // namespace
 
-Sweeper::Sweeper(const Services& services, SweeperOptions options)
-    : services_(services), options_(options), thread_(options.interval, [this] { round(); }) {}
+Sweeper::Sweeper(const Services& services, Duties& duties, SweeperOptions options)
+    : services_(services),
+      duties_(duties),
+      options_(options),
+      thread_(options.interval, [this] { round(); }) {}
 
 void Sweeper::round() {
+  if (!duties_.take(kDuty)) return;
   if (const Status swept = sweep_sets(); !swept) {
     LOG_WARN("sweeping retired sets failed: {}", swept.error().to_string());
   }
@@ -57,7 +61,7 @@ Status Sweeper::sweep_sets() {
   const auto sets =
       TRY(services_.read([](db::Session& s) { return jobs::retired_sets(s, kPage); }));
   for (const jobs::CheckpointSet& set : sets) {
-    if (thread_.stopping()) return {};
+    if (!go_on()) return {};
     TRY_VOID(remove_below(services_.store, set.prefix, [](const std::string&) { return false; }));
     TRY_VOID(
         services_.write([&](jobs::Operation& op) { return jobs::mark_set_deleted(op, set.id); }));
@@ -72,7 +76,7 @@ Status Sweeper::sweep_attempts() {
     return jobs::unswept_attempts(*op, options_.grace.count(), kPage);
   }));
   for (const jobs::SweepTask& task : tasks) {
-    if (thread_.stopping()) return {};
+    if (!go_on()) return {};
     TRY_VOID(sweep_attempt(task));
   }
   return {};

@@ -47,6 +47,8 @@ Value to_value(const std::optional<T>& value) {
 class Row {
  public:
   explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
+  std::size_t size() const { return values_.size(); }
+  const Value& value(std::size_t column) const { return values_.at(column); }
   std::int64_t integer(std::size_t column) const;
   double real(std::size_t column) const;
   const std::string& text(std::size_t column) const;
@@ -59,15 +61,29 @@ class Row {
   std::vector<Value> values_;
 };
 
+struct Table {
+  std::string name;
+  std::vector<std::string> columns;
+};
+
 // A connection inside a transaction. Statements use '?' for their arguments and are prepared once
 // per connection, so their text should be constant. Not for concurrent use, valid only during the
-// operation it was given to.
+// operation it was given to. After a statement has failed, the operation has failed: it returns
+// that error or undoes the statement with a savepoint.
+//
+// The SQL is what SQLite and PostgreSQL have in common. Columns are BIGINT, DOUBLE PRECISION or
+// TEXT; TEXT holds any bytes and compares byte by byte on both (README.md).
 class Session {
  public:
   virtual ~Session() = default;
   virtual Result<std::vector<Row>> query(std::string_view sql, std::span<const Value> args) = 0;
   // The number of rows changed.
   virtual Result<std::int64_t> execute(std::string_view sql, std::span<const Value> args) = 0;
+  // Hands on the rows of a query without arguments one by one, for results that may not fit into
+  // memory; an error of `each` ends it.
+  virtual Status for_each(std::string_view sql, const std::function<Status(const Row&)>& each) = 0;
+  // Every table of this database by name, its columns in the order of their declaration.
+  virtual Result<std::vector<Table>> tables() = 0;
 
   template <typename... Args>
   Result<std::vector<Row>> rows(std::string_view sql, const Args&... args) {
@@ -99,10 +115,11 @@ struct WriteOptions {
   bool crash_point = true;
 };
 
-// A database. Any thread may call it. An operation that returns an error leaves no trace; one that
-// returns success has been committed durably when write() returns. Operations may run more than
-// once or in another order than they were queued, so they touch nothing but their session and what
-// they assign to their own results.
+// A database. Any thread may call it. Writes of all programs over it run one after the other, each
+// seeing all that were committed before it. An operation that returns an error leaves no trace; one
+// that returns success has been committed durably when write() returns. Operations may run more
+// than once or in another order than they were queued, so they touch nothing but their session and
+// what they assign to their own results.
 class Database {
  public:
   virtual ~Database() = default;
@@ -112,6 +129,17 @@ class Database {
   // As write(), without waiting: `done` is called once from the writer thread and must not block.
   virtual void write_async(Operation operation, WriteOptions options,
                            std::function<void(Status)> done) = 0;
+
+  // Whether other programs may work on this database beside this one.
+  virtual bool shared() const { return false; }
+  // Tells the other programs over this database something, soon and at most 4,000 bytes. A hint: it
+  // may be lost, and does not wait for anything. Nothing on a database that is not shared.
+  virtual void broadcast(std::string message) { static_cast<void>(message); }
+  // Calls `handler`, from one thread and without overlap, with what others broadcast. Set at most
+  // once; an empty one ends it, and none is running when this returns.
+  virtual void on_broadcast(std::function<void(const std::string&)> handler) {
+    static_cast<void>(handler);
+  }
 
   // read() and write() for operations with a value.
   template <typename F>

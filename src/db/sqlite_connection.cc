@@ -114,25 +114,51 @@ Result<sqlite3_stmt*> SqliteConnection::prepare(std::string_view sql, std::span<
   return it->second;
 }
 
-Result<std::vector<Row>> SqliteConnection::query(std::string_view sql,
-                                                 std::span<const Value> args) {
+Status SqliteConnection::run(std::string_view sql, std::span<const Value> args,
+                             const std::function<Status(Row)>& each) {
   sqlite3_stmt* statement = TRY(prepare(sql, args));
-  std::vector<Row> rows;
+  std::optional<Error> failed;
   int rc = SQLITE_ROW;
-  while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+  while (!failed && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
     const int columns = sqlite3_column_count(statement);
     std::vector<Value> values;
     values.reserve(static_cast<std::size_t>(columns));
     for (int i = 0; i < columns; ++i)
       values.push_back(column(statement, i));
-    rows.emplace_back(std::move(values));
+    if (const Status taken = each(Row(std::move(values))); !taken) failed = taken.error();
   }
-  std::optional<Error> failed;
-  if (rc != SQLITE_DONE) failed = error(sql);
+  if (rc != SQLITE_DONE && rc != SQLITE_ROW) failed = error(sql);
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
   if (failed) return fail(std::move(*failed));
+  return {};
+}
+
+Result<std::vector<Row>> SqliteConnection::query(std::string_view sql,
+                                                 std::span<const Value> args) {
+  std::vector<Row> rows;
+  TRY_VOID(run(sql, args, [&](Row row) -> Status {
+    rows.push_back(std::move(row));
+    return {};
+  }));
   return rows;
+}
+
+Status SqliteConnection::for_each(std::string_view sql,
+                                  const std::function<Status(const Row&)>& each) {
+  return run(sql, {}, [&](const Row& row) { return each(row); });
+}
+
+Result<std::vector<Table>> SqliteConnection::tables() {
+  std::vector<Table> out;
+  for (const Row& row :
+       TRY(query("SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c "
+                 "WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY m.name, c.cid",
+                 {}))) {
+    if (out.empty() || out.back().name != row.text(0)) out.push_back({row.text(0), {}});
+    out.back().columns.push_back(row.text(1));
+  }
+  return out;
 }
 
 Result<std::int64_t> SqliteConnection::execute(std::string_view sql, std::span<const Value> args) {

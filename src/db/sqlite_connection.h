@@ -21,10 +21,14 @@ class SqliteConnection final : public Session {
 
   Result<std::vector<Row>> query(std::string_view sql, std::span<const Value> args) override;
   Result<std::int64_t> execute(std::string_view sql, std::span<const Value> args) override;
+  Status for_each(std::string_view sql, const std::function<Status(const Row&)>& each) override;
+  Result<std::vector<Table>> tables() override;
 
  private:
   explicit SqliteConnection(sqlite3* handle) : handle_(handle) {}
   Result<sqlite3_stmt*> prepare(std::string_view sql, std::span<const Value> args);
+  Status run(std::string_view sql, std::span<const Value> args,
+             const std::function<Status(Row)>& each);
   Error error(std::string_view sql) const;
 
   sqlite3* handle_;

@@ -2,7 +2,6 @@
 #include "db/sqlite_database.h"
 
 #include <condition_variable>
-#include <deque>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -11,35 +10,24 @@
 #include "base/fail_point.h"
 #include "base/log.h"
 #include "db/sqlite_connection.h"
+#include "db/write_queue.h"
 
 namespace loam::db {
 
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-struct Pending {
-  Operation operation;
-  WriteOptions options;
-  SteadyTime start_by;
-  std::function<void(Status)> done;
-  Status outcome;
-};
-
 class SqliteDatabase final : public Database {
  public:
   SqliteDatabase(const SqliteOptions& options, std::unique_ptr<SqliteConnection> writer,
                  std::vector<std::unique_ptr<SqliteConnection>> readers)
-      : options_(options), writer_(std::move(writer)), idle_readers_(std::move(readers)) {
+      : queue_(options.max_queued_writes, options.max_batch),
+        writer_(std::move(writer)),
+        idle_readers_(std::move(readers)) {
     thread_ = std::thread([this] { run(); });
   }
 
   ~SqliteDatabase() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
+    queue_.stop();
     thread_.join();
   }
 
@@ -65,17 +53,7 @@ class SqliteDatabase final : public Database {
 
   void write_async(Operation operation, WriteOptions options,
                    std::function<void(Status)> done) override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!stopping_ && queue_.size() < options_.max_queued_writes) {
-        queue_.push_back({std::move(operation), options,
-                          std::chrono::steady_clock::now() + options.may_wait, std::move(done),
-                          Status()});
-        wake_.notify_one();
-        return;
-      }
-    }
-    done(fail(ErrorCode::kResourceExhausted, "too many writes are waiting; try again shortly"));
+    queue_.add(std::move(operation), options, std::move(done));
   }
 
  private:
@@ -96,44 +74,19 @@ class SqliteDatabase final : public Database {
   }
 
   void run() {
-    std::vector<Pending> batch;
-    while (next_batch(batch)) {
+    std::vector<PendingWrite> batch;
+    while (queue_.next_batch(batch)) {
       commit(batch);
-      for (Pending& pending : batch)
+      for (PendingWrite& pending : batch)
         pending.done(std::move(pending.outcome));
       batch.clear();
     }
   }
 
-  // Waits until some operation may wait no longer, then takes what is there. False at the end.
-  bool next_batch(std::vector<Pending>& batch) {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      if (queue_.empty()) {
-        if (stopping_) return false;
-        wake_.wait(lock);
-        continue;
-      }
-      SteadyTime start_by = SteadyTime::max();
-      for (const Pending& pending : queue_)
-        start_by = std::min(start_by, pending.start_by);
-      if (stopping_ || queue_.size() >= options_.max_batch ||
-          start_by <= std::chrono::steady_clock::now()) {
-        break;
-      }
-      wake_.wait_until(lock, start_by);
-    }
-    while (!queue_.empty() && batch.size() < options_.max_batch) {
-      batch.push_back(std::move(queue_.front()));
-      queue_.pop_front();
-    }
-    return true;
-  }
-
-  void commit(std::vector<Pending>& batch) {
+  void commit(std::vector<PendingWrite>& batch) {
     const Status committed = run_transaction(batch);
     if (committed) return;
-    for (Pending& pending : batch) {
+    for (PendingWrite& pending : batch) {
       if (pending.outcome) pending.outcome = fail(committed.error());
     }
     if (auto rolled_back = writer_->exec("ROLLBACK"); !rolled_back) {
@@ -141,10 +94,10 @@ class SqliteDatabase final : public Database {
     }
   }
 
-  Status run_transaction(std::vector<Pending>& batch) {
+  Status run_transaction(std::vector<PendingWrite>& batch) {
     TRY(writer_->exec("BEGIN IMMEDIATE"));
     bool counted = false;
-    for (Pending& pending : batch) {
+    for (PendingWrite& pending : batch) {
       TRY(writer_->exec("SAVEPOINT op"));
       pending.outcome = pending.operation(*writer_);
       if (!pending.outcome) TRY(writer_->exec("ROLLBACK TO op"));
@@ -157,13 +110,8 @@ class SqliteDatabase final : public Database {
     return {};
   }
 
-  const SqliteOptions options_;
+  WriteQueue queue_;
   std::unique_ptr<SqliteConnection> writer_;
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Pending> queue_;
-  bool stopping_ = false;
 
   std::mutex readers_mutex_;
   std::condition_variable reader_free_;

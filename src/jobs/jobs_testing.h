@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -19,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "db/sqlite_database.h"
+#include "db/database_testing.h"
 #include "jobs/cancel.h"
 #include "jobs/checkpoint_set.h"
 #include "jobs/claim.h"
@@ -60,7 +57,7 @@ struct Held {
 };
 
 // A database with the tables of jobs/, under a clock that only the test moves, and a server whose
-// ticker runs while time passes. Lives in memory-backed storage where there is some.
+// ticker runs while time passes. On SQLite or PostgreSQL, as db/database_testing.h says.
 class World {
  public:
   explicit World(std::uint64_t seed = 1) : random(seed), advancer_(clock) {
@@ -69,17 +66,8 @@ class World {
       log_setup({.level = LogLevel::kError});
       return true;
     }();
-    std::string pattern =
-        std::filesystem::exists("/dev/shm") ? "/dev/shm/loam-jobs-XXXXXX" : "/tmp/loam-jobs-XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    directory_ = pattern;
-    db_ = must(db::open_sqlite({.path = directory_ + "/db", .readers = 1}));
     must(migrate_schema(*db_));
     tick();
-  }
-  ~World() {
-    db_.reset();
-    std::filesystem::remove_all(directory_);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -257,8 +245,7 @@ class World {
     return {};
   }
 
-  std::string directory_;
-  std::unique_ptr<db::Database> db_;
+  db::testing::TestDatabase db_;
   db::Session* open_ = nullptr;  // inside together()
   LeaseClockAdvancer advancer_;
   int nodes_ = 0;

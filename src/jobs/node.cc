@@ -47,10 +47,10 @@ Status touch_node(Operation& op, const std::string& node, std::int64_t now_us) {
     return {};
   }
   TRY(
-      op.session.exec("UPDATE node SET state = CASE WHEN draining = 1 THEN 'draining' ELSE "
-                      "'active' END, ended_at = NULL, paid_us = NULL, "
+      op.session.exec("UPDATE node SET state = CASE WHEN draining = 1 THEN ? ELSE ? END, "
+                      "ended_at = NULL, paid_us = NULL, "
                       "contact_at = ?, contact_lc = ?, contact_us = ? WHERE id = ?",
-                      op.wall_ms, op.lease_ms, now_us, node));
+                      "draining", "active", op.wall_ms, op.lease_ms, now_us, node));
   return append_event(op.session, {.at = op.wall_ms, .node = node, .type = "node.returned"});
 }
 

@@ -126,12 +126,23 @@ ALTER TABLE segment ADD COLUMN gpu_busy_us BIGINT;
 CREATE INDEX job_waiting ON job (shape, phase) WHERE status = 'pending';
 )sql";
 
-constexpr std::array<db::Migration, 2> kMigrations{{{1, kVersion1}, {2, kVersion2}}};
+// What several servers over one database have to agree on.
+constexpr std::string_view kVersion3 = R"sql(
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE duty (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until_lc BIGINT NOT NULL);
+)sql";
+
+constexpr std::array<db::Migration, 3> kMigrations{
+    {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}}};
 
 }  // namespace
 
 Status migrate_schema(db::Database& database) {
   return db::migrate(database, kMigrations);
+}
+
+std::int64_t schema_version() {
+  return kMigrations.back().version;
 }
 
 }  // namespace loam::jobs

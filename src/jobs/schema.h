@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "base/result.h"
 #include "db/database.h"
 
@@ -10,5 +12,7 @@ namespace loam::jobs {
 // lease clock (lease_clock.h) and decide things; columns that end in _at are wall time in
 // milliseconds and are for people.
 Status migrate_schema(db::Database& database);
+// The version that it migrates to.
+std::int64_t schema_version();
 
 }  // namespace loam::jobs

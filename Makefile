@@ -10,21 +10,25 @@ RELEASE := build/release
 # Of the demo: STORE=directory|s3, DB=sqlite|postgres.
 export STORE DB
 
-.PHONY: help setup build demo test test-fast bench bench-control fuzz lint format clean
+.PHONY: help setup setup-demo build demo test test-fast bench bench-control fuzz lint format clean
 help:
 	@sed -n 's/^## //p' Makefile
 
 ## make setup      install the Debian packages (as root, or with sudo)
 setup:
-	@scripts/setup.sh
+	@scripts/setup.sh all
+
+setup-demo:
+	@scripts/setup.sh $(if $(STORE)$(DB),all)
 
 ## make build      build/release/apps/loam/loam
-build: setup
+build: setup-demo
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j $(JOBS) --target loam
 
 ## make demo       a training run that loses its machine, for real; nothing to configure
-demo: setup
+##                 (STORE=s3 and DB=postgres: over real services, two servers)
+demo: setup-demo
 	@begin=$$SECONDS
 	$(MAKE) --no-print-directory build
 	built=$$((SECONDS - begin))

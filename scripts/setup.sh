@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian 12 packages that building, testing and the demo need. Does nothing, and needs
-# no network and no rights, when they are all there.
+# setup.sh [all]: installs the Debian 12 packages that building and the demo need, and with `all` those
+# of tests, benchmarks and lint too. Does nothing, and needs no network and no rights, when they are
+# all there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t wanted < <(grep -v '^#' scripts/packages.txt | grep -v '^$')
+lists=(scripts/packages.txt)
+[[ ${1:-} != all ]] || lists+=(scripts/packages-test.txt)
+mapfile -t wanted < <(cat "${lists[@]}" | grep -v '^#' | grep -v '^$')
 missing=()
 for package in "${wanted[@]}"; do
   status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || true)

@@ -111,10 +111,13 @@ def wait_for_step(loam, job_id, step, deadline):
         time.sleep(0.5)
 
 
-def kill_server(cluster):
+def kill_server(loam, cluster):
     say("kill -9 of one of the two servers")
     pid = cluster.kill_server("server-1")
-    print(f"   server-1 (pid {pid}) is gone; the nodes and this command line go on with server-2")
+    print(f"   server-1 (pid {pid}) is gone", flush=True)
+    # The command line finds the other one by itself, and says so each time; once is enough here.
+    loam.run("nodes")
+    loam.environment.update(cluster.prefer("server-2"))
 
 
 def kill_agent(cluster, job):
@@ -201,7 +204,7 @@ def main():
             f"checkpoint_every={EVERY}")).group(0)
         if cluster.servers() > 1:
             wait_for_step(loam, job_id, KILL_SERVER_AFTER, deadline)
-            kill_server(cluster)
+            kill_server(loam, cluster)
         job = wait_for_step(loam, job_id, KILL_AFTER, deadline)
         lost = kill_agent(cluster, job)
         say("the job goes on elsewhere")
@@ -222,6 +225,8 @@ def main():
 
 
 if __name__ == "__main__":
+    # Whatever ends the demo, what it started ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         main()
     except (DemoError, subprocess.CalledProcessError, OSError) as problem:

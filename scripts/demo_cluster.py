@@ -148,6 +148,11 @@ class ServiceCluster:
         process.wait()
         return process.pid
 
+    def prefer(self, name):
+        """The environment of a command line that tries this server first."""
+        first = self.urls[int(name.rpartition("-")[2]) - 1]
+        return {"LOAM_SERVER": ",".join([first, *(url for url in self.urls if url != first)])}
+
     def node_pid(self, name):
         return self.processes[name].pid
 

@@ -68,7 +68,12 @@ Result<std::string> ServerApi::put(Upload upload, const CallOptions& options) co
   request.body_source = std::move(upload.source);
   request.body_length = upload.length;
   const net::HttpResponse response = TRY(send(std::move(request), options));
-  return response.headers.get("ETag").value_or("");
+  std::string etag = response.headers.get("ETag").value_or("");
+  // The quotation marks are the header's, not the tag's (RFC 9110, section 8.8.3).
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') {
+    etag = etag.substr(1, etag.size() - 2);
+  }
+  return etag;
 }
 
 Status ServerApi::download(const std::string& url, const net::Headers& headers,

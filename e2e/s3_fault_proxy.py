@@ -68,18 +68,20 @@ def fields(head):
 
 
 class FaultProxy:
-    def __init__(self, port, plan=lambda request: None, bytes_per_second=0, seed=1):
+    def __init__(self, port, plan=lambda request: None, bytes_per_second=0, seed=1,
+                 tls=None):
         self.target = ("127.0.0.1", port)
         self.plan = plan
         self.random = random.Random(seed)
         self.rate = bytes_per_second
+        self.tls = tls  # an ssl.SSLContext
         self.requests = []
         self.faults = collections.Counter()
         self.closed = threading.Event()
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self._listener.getsockname()[1]
-        self.endpoint = f"http://127.0.0.1:{self.port}"
+        self.endpoint = f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self):
@@ -101,8 +103,10 @@ class FaultProxy:
 
     def _serve(self, client):
         with client:
-            stream = Stream(client)
             try:
+                if self.tls:
+                    client = self.tls.wrap_socket(client, server_side=True)
+                stream = Stream(client)
                 with socket.create_connection(self.target) as server:
                     server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     answers = Stream(server)

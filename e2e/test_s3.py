@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -274,6 +275,24 @@ def test_f10_a_connection_that_goes_nowhere(ceph, workdir):
         # Each fault costs one no-progress deadline of two seconds, not a minute.
         assert time.monotonic() - began < 30
         assert proxy.faults["black_hole"] == 1 and proxy.faults["stall"] == 1
+
+
+def test_https_with_an_authority_of_ones_own(ceph, workdir):
+    certificate, key = workdir / "ca.pem", workdir / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+                    "/CN=loam-test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
+                    certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with FaultProxy(ceph.port, tls=context) as proxy:
+        store = Store(ceph, workdir, proxy.endpoint)
+        assert b"certificate" in store.run("ls", store.url(), code=2).stderr
+        data = random.Random(3).randbytes(2 * PART)
+        (workdir / "large").write_bytes(data)
+        store.run("cp", str(workdir / "large"), store.url("large", ca_file=certificate))
+        assert store.run("cat", store.url("large", ca_file=certificate)).stdout == data
+        hashes = {r.headers["x-amz-content-sha256"] for r in proxy.requests if "partNumber" in r.target}
+        assert hashes == {"UNSIGNED-PAYLOAD"}, "TLS protects the bytes already"
 
 
 def test_sync_copies_only_what_is_new(store):

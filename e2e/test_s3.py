@@ -14,7 +14,7 @@ import time
 
 import ceph_s3
 import pytest
-from harness import FAST, LOAM, ROOT, Fleet
+from harness import FAST, LOAM, ROOT, Fleet, wait_for
 from s3_fault_proxy import LATE_ERROR, FaultProxy
 
 pytestmark = pytest.mark.skipif(bool(ceph_s3.missing()), reason=ceph_s3.missing() or "-")
@@ -293,6 +293,33 @@ def test_https_with_an_authority_of_ones_own(ceph, workdir):
         assert store.run("cat", store.url("large", ca_file=certificate)).stdout == data
         hashes = {r.headers["x-amz-content-sha256"] for r in proxy.requests if "partNumber" in r.target}
         assert hashes == {"UNSIGNED-PAYLOAD"}, "TLS protects the bytes already"
+
+
+def test_a_large_upload_goes_on_after_a_kill(ceph, workdir):
+    data = random.Random(11).randbytes(90 * MIB)
+    (workdir / "large").write_bytes(data)
+    held = {"partNumber=3&"}
+    plan = lambda r: "black_hole" if any(part in r.target for part in held) else None
+    with FaultProxy(ceph.port, plan) as proxy:
+        store = Store(ceph, workdir, proxy.endpoint)
+        arguments = ("cp", str(workdir / "large"), store.url("large", stall_timeout_ms="60000"))
+        uploads = lambda: json.loads(store.run("uploads", "--json", "--older-than", "0",
+                                               store.direct()).stdout)["uploads"]
+        stored = lambda: ceph.request("GET", f"/{store.bucket}/large",
+                                      f"uploadId={uploads()[0]['upload_id']}").count(b"<PartNumber>")
+        writer = store.start(*arguments)
+        wait_for("an upload", uploads)
+        wait_for("all parts but the one that is held", lambda: stored() == 5)
+        writer.kill()
+        writer.wait(10)
+        writer.stderr.close()
+        held.clear()
+        before = len(proxy.requests)
+        store.run(*arguments)
+        again = [r.target for r in proxy.requests[before:] if r.method == "PUT"]
+        assert len(again) == 1 and "partNumber=3&" in again[0], again
+    assert uploads() == []
+    assert store.run("cat", store.direct("large")).stdout == data
 
 
 def test_sync_copies_only_what_is_new(store):

@@ -15,6 +15,7 @@
 #include "loam/parallel.h"
 #include "loam/partial_file.h"
 #include "loam/progress_bar.h"
+#include "loam/resumable_upload.h"
 
 namespace loam::cli {
 
@@ -42,6 +43,11 @@ std::string source_text(const DirectPair& pair, const DirectItem& item) {
 }
 
 Status upload(object::ObjectStore& store, const DirectItem& item, ProgressBar& bar) {
+  if (item.size >= kResumableBytes && store.multipart() != nullptr) {
+    return upload_resumably(store, *store.multipart(),
+                            {item.from, item.to, item.size, item.modified_ms},
+                            [&](std::int64_t bytes) { bar.add(bytes); });
+  }
   const io::Fd fd = TRY(io::open_file(item.from, O_RDONLY | O_CLOEXEC));
   std::int64_t offset = 0;
   const object::Source source = [&](std::span<std::byte> out) -> Result<std::size_t> {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The S3 store against a real service (Ceph's gateway), plain and through a proxy that fails."""
 
+import collections
 import hashlib
 import json
 import os
@@ -213,6 +214,7 @@ def test_w6_credentials_expire_in_the_middle(ceph, workdir):
 
 def test_w7_a_service_that_fails_all_the_time(ceph, workdir):
     rng = random.Random(7)
+    orphans = collections.Counter()
     odds = [("slow_down", 0.30), ("internal", 0.05), ("reset", 0.05), ("truncated", 0.05), ("short", 0.05),
             ("lost", 0.05)]
 
@@ -223,6 +225,9 @@ def test_w7_a_service_that_fails_all_the_time(ceph, workdir):
             return LATE_ERROR
         for name, odd in odds:
             if dice < odd:
+                # The gateway has begun an upload whose id nobody learns: only a sweep finds it.
+                begins = request.method == "POST" and request.target.endswith("?uploads=")
+                orphans.update([name] if begins and name not in ("slow_down", "internal") else [])
                 return name
             dice -= odd
         return None
@@ -235,7 +240,7 @@ def test_w7_a_service_that_fails_all_the_time(ceph, workdir):
         assert len(listed["entries"]) == 36
         assert set(proxy.faults) == {name for name, _ in odds} | {LATE_ERROR}, proxy.faults
     left = json.loads(store.run("uploads", "--json", "--older-than", "0", store.direct()).stdout)
-    assert left["uploads"] == [], "an upload was neither completed nor aborted"
+    assert len(left["uploads"]) <= orphans.total(), "an upload was neither completed nor aborted"
 
 
 def test_w9_uploads_of_killed_processes_are_aborted(store):

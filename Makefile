@@ -10,7 +10,7 @@ RELEASE := build/release
 # Of the demo: STORE=directory|s3, DB=sqlite|postgres.
 export STORE DB
 
-.PHONY: help setup setup-demo build demo test test-fast bench bench-control fuzz lint format clean
+.PHONY: help setup setup-demo build demo test test-fast bench bench-control bench-store fuzz lint format clean
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -44,13 +44,19 @@ test-fast: setup
 	@scripts/test.sh fast
 
 ## make bench      every benchmark; figures in build/bench/*.json
-bench: bench-control
+bench: bench-control bench-store
 
 ## make bench-control  10,000 nodes and jobs against a server on a real disk
 bench-control: setup
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j $(JOBS) --target loam control_bench
 	bench/control.sh
+
+## make bench-store  `loam store` beside s3cmd, rclone and boto3 on a real S3 service
+bench-store: setup
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target loam
+	env -u AWS_CA_BUNDLE /usr/bin/python3 bench/store.py
 
 ## make fuzz       every fuzzer for 30 s, two at a time; inputs that fail are left in build/fuzz/found
 fuzz: setup

@@ -65,8 +65,6 @@ osd data = {dir}/osd
 [client.rgw.a]
 rgw frontends = beast endpoint=127.0.0.1:{port}
 rgw dns name = localhost
-rgw sts key = abcdefghijklmnop
-rgw s3 auth use sts = true
 """
 
 

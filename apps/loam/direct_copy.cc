@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <climits>
 
 #include "base/encoding.h"
 #include "io/file.h"
@@ -15,6 +16,7 @@
 #include "loam/parallel.h"
 #include "loam/partial_file.h"
 #include "loam/progress_bar.h"
+#include "loam/resumable_upload.h"
 
 namespace loam::cli {
 
@@ -42,6 +44,11 @@ std::string source_text(const DirectPair& pair, const DirectItem& item) {
 }
 
 Status upload(object::ObjectStore& store, const DirectItem& item, ProgressBar& bar) {
+  if (item.size >= kResumableBytes && store.multipart() != nullptr) {
+    return upload_resumably(store, *store.multipart(),
+                            {item.from, item.to, item.size, item.modified_ms},
+                            [&](std::int64_t bytes) { bar.add(bytes); });
+  }
   const io::Fd fd = TRY(io::open_file(item.from, O_RDONLY | O_CLOEXEC));
   std::int64_t offset = 0;
   const object::Source source = [&](std::span<std::byte> out) -> Result<std::size_t> {
@@ -101,6 +108,17 @@ Status transfer(const DirectPair& pair, const DirectItem& item, ProgressBar& bar
   return {};
 }
 
+// Whether a key can be a path below a directory of this machine.
+bool can_be_file(std::string_view relative) {
+  if (!io::check_relative_path(relative)) return false;
+  while (!relative.empty()) {
+    const std::string_view name = relative.substr(0, relative.find('/'));
+    if (name.size() > NAME_MAX) return false;
+    relative.remove_prefix(std::min(relative.size(), name.size() + 1));
+  }
+  return true;
+}
+
 Result<DirectTree> local_tree(const AnyEnd& end) {
   const io::Tree tree = TRY(io::list_tree(end.place.path, kMaxCopied));
   if (!tree.links.empty()) {
@@ -143,7 +161,7 @@ Result<DirectTree> direct_tree(const AnyEnd& end, object::ObjectStore* store, bo
                   fmt::format("{} holds over {} objects; take a part of it", end.text, kMaxCopied));
     }
     std::string relative = object.key.substr(prefix.size());
-    if (for_files && !io::check_relative_path(relative)) {
+    if (for_files && !can_be_file(relative)) {
       out.unmapped.push_back(object.key);
     } else if (!relative.empty()) {
       out.files.push_back({object.key, std::move(relative), object.size, object.modified_ms});

@@ -38,6 +38,9 @@ ErrorCode meaning_of(CURLcode code) {
   switch (code) {
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
+    // A certificate that is not trusted does not become so by trying again.
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
       return ErrorCode::kInvalidArgument;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_FAILED_INIT:

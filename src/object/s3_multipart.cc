@@ -16,6 +16,7 @@ namespace {
 
 // Pages of lists; a service that never ends is not believed.
 constexpr int kMaxPages = 100'000;
+constexpr std::size_t kMaxPutIds = 100'000;
 
 Status check_part_number(int number) {
   if (number >= 1 && number <= kMaxParts) return {};
@@ -143,7 +144,19 @@ Result<ObjectInfo> s3_complete_upload(S3Endpoint& endpoint, S3Conditions& condit
 
 Result<std::string> S3Uploads::begin_upload(const std::string& key) {
   TRY_VOID(check_key(whole(key)));
-  return s3_begin_upload(endpoint_, whole(key), conditions_.new_put_id());
+  const std::string put_id = conditions_.new_put_id();
+  std::string upload_id = TRY(s3_begin_upload(endpoint_, whole(key), put_id));
+  const std::lock_guard lock(mutex_);
+  if (put_ids_.size() >= kMaxPutIds) put_ids_.clear();
+  put_ids_[upload_id] = put_id;
+  return upload_id;
+}
+
+// Nothing if another process has begun it.
+std::string S3Uploads::take_put_id(const std::string& upload_id) {
+  const std::lock_guard lock(mutex_);
+  auto node = put_ids_.extract(upload_id);
+  return node.empty() ? "" : std::move(node.mapped());
 }
 
 Result<UploadedPart> S3Uploads::put_part(const std::string& key, const std::string& upload_id,
@@ -182,11 +195,12 @@ Result<ObjectInfo> S3Uploads::complete_upload(const std::string& key, const std:
     return fail(ErrorCode::kInvalidArgument, "an upload is completed with parts in rising order");
   }
   return s3_complete_upload(endpoint_, conditions_,
-                            {whole(key), key, upload_id, "", parts, options});
+                            {whole(key), key, upload_id, take_put_id(upload_id), parts, options});
 }
 
 Status S3Uploads::abort_upload(const std::string& key, const std::string& upload_id) {
   TRY_VOID(check_key(whole(key)));
+  take_put_id(upload_id);
   return s3_abort_upload(endpoint_, whole(key), upload_id);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -62,9 +63,14 @@ class S3Uploads final : public MultipartUploads {
 
  private:
   std::string whole(const std::string& key) const { return endpoint_.options().prefix + key; }
+  std::string take_put_id(const std::string& upload_id);
 
   S3Endpoint& endpoint_;
   S3Conditions& conditions_;
+  std::mutex mutex_;
+  // What uploads were begun with here, to recognise a completed one whose answer was lost. Whoever
+  // begins very many without an end loses that.
+  std::map<std::string, std::string> put_ids_;
 };
 
 }  // namespace loam::object

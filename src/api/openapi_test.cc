@@ -8,6 +8,8 @@
 
 #include "api/openapi_document.h"
 #include "api/routes.h"
+#include "control/duties.h"
+#include "control/peers.h"
 #include "db/sqlite_database.h"
 #include "io/temp_directory.h"
 #include "object/memory_store.h"
@@ -23,12 +25,15 @@ class OpenApiTest : public ::testing::Test {
   OpenApiTest()
       : db_(*db::open_sqlite({.path = directory_ / "db"})),
         services_{*db_, store_, clock_, random_},
+        duties_(services_, "server"),
         keys_(*control::ServerKeys::load_or_create(directory_ / "key", random_)),
         events_(services_),
         claims_(services_),
         logs_(services_),
-        publisher_(services_, [] {}),
-        context_{services_, keys_, events_, claims_, logs_, nudges_, publisher_, metrics_, {}} {
+        publisher_(services_, duties_, [] {}),
+        peers_(*db_, {events_, claims_, publisher_, nudges_}),
+        context_{services_, keys_,      events_, claims_,  logs_,
+                 nudges_,   publisher_, peers_,  metrics_, {}} {
     add_routes(router_, context_);
     auto parsed = parse_json(openapi_document());
     if (parsed) document_ = std::move(*parsed);
@@ -65,11 +70,13 @@ class OpenApiTest : public ::testing::Test {
   std::unique_ptr<db::Database> db_;
   control::Services services_;
   control::ServerKeys keys_;
+  control::Duties duties_;
   control::EventHub events_;
   control::ClaimDesk claims_;
   control::LogTail logs_;
   control::Nudges nudges_;
   control::Publisher publisher_;
+  control::Peers peers_;
   ApiContext context_;
   net::Router router_;
   Json document_;

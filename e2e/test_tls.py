@@ -75,7 +75,7 @@ def test_tls1_a_job_runs_from_end_to_end(fleet):
     assert up.returncode == 0, up.stderr
     assert fleet.api.file("/users/admin/again").body == data
     events = loam(fleet, "events", "--job", job["id"], "--json")
-    assert '"job_completed"' in events.stdout or "completed" in events.stdout, events
+    assert "completed" in events.stdout, events
 
 
 def test_tls2_the_command_line_refuses_what_it_cannot_trust(fleet, authority, tmp_path):
@@ -95,8 +95,7 @@ def test_tls2_the_command_line_refuses_what_it_cannot_trust(fleet, authority, tm
     refused = wait_for("the other host's certificate to be seen",
                        lambda: (done := loam(fleet, "jobs")).returncode != 0 and done)
     assert "127.0.0.1" in refused.stderr, refused.stderr
-    serial = authority.issue("server", expired=True)
-    assert serial
+    authority.issue("server", expired=True)
     fleet.server.process.signal(signal.SIGHUP)
     expired = wait_for("the expired certificate to be seen",
                        lambda: "expired" in (done := loam(fleet, "jobs")).stderr and done)

@@ -25,8 +25,8 @@ class OpenApiTest : public ::testing::Test {
   OpenApiTest()
       : db_(*db::open_sqlite({.path = directory_ / "db"})),
         services_{*db_, store_, clock_, random_},
-        duties_(services_, "server"),
         keys_(*control::ServerKeys::load_or_create(directory_ / "key", random_)),
+        duties_(services_, "server"),
         events_(services_),
         claims_(services_),
         logs_(services_),

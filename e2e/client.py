@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import ssl
 import urllib.parse
 
 
@@ -32,9 +33,10 @@ class Answer:
 class Client:
     """One connection per call: a kept one would hide or make trouble when servers are killed."""
 
-    def __init__(self, url, token=None):
+    def __init__(self, url, token=None, ca_file=None):
         self.url = url
         self.token = token
+        self.ca_file = ca_file
 
     def call(self, method, path, body=None, headers=None, timeout=30):
         parts = urllib.parse.urlsplit(self.url)
@@ -44,7 +46,12 @@ class Client:
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
             sent.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+        if parts.scheme == "https":
+            connection = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=timeout,
+                context=ssl.create_default_context(cafile=self.ca_file))
+        else:
+            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
         try:
             connection.request(method, path, body=body, headers=sent)
             response = connection.getresponse()
@@ -104,4 +111,4 @@ class Admin(Client):
 
     def user(self, owner):
         issued = self.post("/v1/tokens", {"kind": "user", "owner": owner}).expect(201)
-        return Admin(self.url, issued["token"])
+        return Admin(self.url, issued["token"], self.ca_file)

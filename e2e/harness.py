@@ -95,13 +95,17 @@ class Server:
     """One state directory; the process in it may be killed and started again on its port."""
 
     def __init__(self, directory, mark, heartbeat=1, node_ttl=4, sweep_grace=2, store=None,
-                 name="state", extra=()):
+                 name="state", extra=(), tls=None):
         self.state = pathlib.Path(directory) / name
         self.mark = mark
         self.port = 0
         self.options = ["--node-heartbeat", heartbeat, "--node-ttl", node_ttl,
                         "--sweep-grace", sweep_grace,
                         *(["--store", store] if store else []), *extra]
+        self.ca_file = None
+        if tls:  # an Authority that has issued "server"
+            self.ca_file = tls.ca_file
+            self.options += ["--tls-cert", tls.certificate("server"), "--tls-key", tls.key("server")]
         self.process = None
         self.url = None
         self.starts = 0
@@ -116,7 +120,7 @@ class Server:
 
     def ready(self):
         """Whether it answers: True, or None while it starts and False once it is dead."""
-        found = re.search(r"listens on (http://\S+)", self.process.text())
+        found = re.search(r"listens on (https?://\S+)", self.process.text())
         if found:
             self.url = found.group(1)
             self.port = int(self.url.rpartition(":")[2])
@@ -133,7 +137,7 @@ class Server:
         return (self.state / f"{name}.token").read_text().strip()
 
     def admin(self):
-        return Admin(self.url, self.token("admin"))
+        return Admin(self.url, self.token("admin"), self.ca_file)
 
     def store_file(self, key):
         return self.state / "store" / key
@@ -158,6 +162,8 @@ class Fleet:
         self.closers = []
 
     def node(self, name, slots=1, url=None, pool=None, **environment):
+        if self.server.ca_file:
+            environment.setdefault("LOAM_CA_FILE", self.server.ca_file)
         token = self.server.state / "pool.token"
         if pool:
             token = self.directory / f"{pool}.token"

@@ -13,7 +13,8 @@ namespace loam::cli {
 Result<ApiClient> ApiClient::open(const ClientFlags& flags) {
   ClientConfig config = TRY(resolve_client_config(flags, process_environment()));
   catch_interrupts();
-  return ApiClient(std::move(config), net::make_curl_client());
+  auto http = net::make_curl_client(config.ca_file);
+  return ApiClient(std::move(config), std::move(http));
 }
 
 ApiClient::ApiClient(ClientConfig config, std::unique_ptr<net::HttpClient> http, RetryPolicy retry)
@@ -30,6 +31,9 @@ Error ApiClient::explained(Error error, bool from_server) const {
         "the server at {} does not answer ({}); start one with 'loam up', or name the right one "
         "with --server or LOAM_SERVER",
         config_.server, error.message);
+  } else if (!from_server && error.code == ErrorCode::kInvalidArgument &&
+             config_.server.starts_with("https://")) {
+    error.message += "; name the authority of its certificate with --ca-file or LOAM_CA_FILE";
   } else if (error.code == ErrorCode::kUnauthenticated && config_.token.empty()) {
     error.message += "; there is no token for this server: set LOAM_TOKEN or pass --token-file";
   } else if (error.code == ErrorCode::kUnauthenticated) {

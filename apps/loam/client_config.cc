@@ -118,6 +118,7 @@ Result<ClientConfig> resolve_client_config(const ClientFlags& flags,
                 "no server is known; start one with 'loam up', or name one with --server or "
                 "LOAM_SERVER");
   }
+  out.ca_file = flags.ca_file.empty() ? environment("LOAM_CA_FILE").value_or("") : flags.ca_file;
   if (!flags.token_file.empty()) {
     out.token = TRY(read_token_file(flags.token_file));
     out.token_source = flags.token_file;

@@ -14,6 +14,12 @@ void add_client_flags(CLI::App& command, ClientFlags& flags) {
                   "A file that holds the token (else LOAM_TOKEN, else what 'loam up' noted)")
       ->type_name("FILE")
       ->group("Connection");
+  command
+      .add_option("--ca-file", flags.ca_file,
+                  "PEM file of the authority behind an https server (else LOAM_CA_FILE, else those "
+                  "that this system trusts)")
+      ->type_name("FILE")
+      ->group("Connection");
 }
 
 }  // namespace loam::cli

@@ -7,7 +7,7 @@
 
 namespace loam::cli {
 
-// --server and --token-file, which every command that talks to a server has.
+// --server, --token-file and --ca-file, which every command that talks to a server has.
 void add_client_flags(CLI::App& command, ClientFlags& flags);
 
 }  // namespace loam::cli

@@ -76,6 +76,11 @@ void add_node_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--pool-token-file", options->token_file,
                       "File with the pool token (else LOAM_POOL_TOKEN)");
+  command
+      ->add_option("--ca-file", options->node.ca_file,
+                   "PEM file of the authority behind an https server (default: those that this "
+                   "system trusts)")
+      ->envname("LOAM_CA_FILE");
   command->add_option("--name", options->node.name, "Name shown to people (default: host name)");
   command
       ->add_option("--dir", options->node.directory,

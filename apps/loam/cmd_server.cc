@@ -19,12 +19,36 @@ struct Options {
   double node_ttl = 75;
   double sweep_grace = 3'600;
   std::int64_t group_commit_ms = 50;
+  std::string tls_certificate;
+  std::string tls_key;
   std::string log_file;
   bool log_json = false;
 };
 
 std::chrono::milliseconds ms(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+// Certificates are renewed by other programs, which replace the files and may or may not send
+// SIGHUP.
+void keep_certificate_fresh(std::shared_ptr<net::TlsIdentity> tls) {
+  on_hangup_or_every(std::chrono::seconds(1), [tls = std::move(tls)](bool asked) {
+    if (!asked && !tls->changed()) return;
+    if (const Status reloaded = tls->reload(); !reloaded) {
+      LOG_WARN("the certificate in use stays: {}", reloaded.error().message);
+    } else {
+      LOG_INFO("new connections see the certificate as its files have it now");
+    }
+  });
+}
+
+// With a certificate, SIGHUP reloads it from here on.
+Status set_up_tls(Options& options) {
+  if (options.tls_certificate.empty() && options.tls_key.empty()) return {};
+  block_hangup();
+  options.server.tls = TRY(net::TlsIdentity::load(options.tls_certificate, options.tls_key));
+  keep_certificate_fresh(options.server.tls);
+  return {};
 }
 
 int run(Options options) {
@@ -34,6 +58,10 @@ int run(Options options) {
   options.server.node_ttl = ms(options.node_ttl);
   options.server.sweep_grace = ms(options.sweep_grace);
   options.server.group_commit = std::chrono::milliseconds(options.group_commit_ms);
+  if (const Status tls = set_up_tls(options); !tls) {
+    fmt::print(stderr, "loam: the server did not start: {}\n", tls.error().message);
+    return 2;
+  }
   auto server = ServerProcess::start(options.server);
   if (!server) {
     fmt::print(stderr, "loam: the server did not start: {}\n", server.error().message);
@@ -98,12 +126,21 @@ void add_server_command(CLI::App& app, int& exit_code) {
                    "How long a renewal may wait to share a commit with others")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
+  auto* certificate = command->add_option(
+      "--tls-cert", options->tls_certificate,
+      "PEM file of the certificate for https, and of those that lead to its authority");
+  auto* key = command->add_option("--tls-key", options->tls_key,
+                                  "PEM file of its private key, readable by its owner only");
+  certificate->needs(key)->type_name("FILE");
+  key->needs(certificate)->type_name("FILE");
   command->add_option("--log-file", options->log_file, "Log here instead of standard error");
   command->add_flag("--log-json", options->log_json, "Log lines as JSON");
   command->footer(
       "The first start makes STATE_DIR/admin.token (for people) and STATE_DIR/pool.token (for\n"
       "'loam node'), both readable by you only. SIGTERM stops it; jobs run on meanwhile and their\n"
-      "leases stand still until it is back.\n\n"
+      "leases stand still until it is back. A certificate that is replaced in its files, or "
+      "SIGHUP,\n"
+      "is taken up by new connections; open ones go on.\n\n"
       "A password in the --db URL is wiped from the process list, but is better put into "
       "PGPASSWORD\n"
       "or a password file (PGPASSFILE, ~/.pgpass).\n\n"

@@ -74,15 +74,17 @@ class LocalServer final : public ServerProcess {
   Status listen() {
     auto router = std::make_shared<net::Router>();
     api::add_routes(*router, context_);
-    http_ = TRY(net::HttpServer::start(std::move(router),
-                                       {.address = options_.address, .port = options_.port}));
+    http_ = TRY(net::HttpServer::start(
+        std::move(router),
+        {.address = options_.address, .port = options_.port, .tls = options_.tls}));
     return {};
   }
 
   std::uint16_t port() const override { return http_->port(); }
   std::string url() const override {
     const bool any = options_.address == "0.0.0.0" || options_.address == "::";
-    return fmt::format("http://{}:{}", any ? "127.0.0.1" : options_.address, port());
+    return fmt::format("{}://{}:{}", options_.tls ? "https" : "http",
+                       any ? "127.0.0.1" : options_.address, port());
   }
 
   void stop() override {

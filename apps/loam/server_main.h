@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "net/tls_identity.h"
 
 namespace loam::cli {
 
@@ -21,6 +22,7 @@ struct ServerOptions {
   std::chrono::milliseconds node_ttl{75'000};
   std::chrono::milliseconds sweep_grace{3'600'000};
   std::chrono::milliseconds group_commit{50};
+  std::shared_ptr<net::TlsIdentity> tls;  // https; without it http
 };
 
 // A server with all its threads. Its parts are declared in the order in which they need one

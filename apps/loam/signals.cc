@@ -18,6 +18,13 @@ sigset_t stop_signals() {
   return set;
 }
 
+sigset_t hangup() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
+  return set;
+}
+
 }  // namespace
 
 void block_stop_signals() {
@@ -42,6 +49,20 @@ void on_stop_signal(std::function<void()> on_signal) {
   std::thread([on_signal = std::move(on_signal)] {
     wait_for_stop_signal();
     on_signal();
+  }).detach();
+}
+
+void block_hangup() {
+  const sigset_t set = hangup();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void on_hangup_or_every(std::chrono::milliseconds period, std::function<void(bool)> action) {
+  std::thread([period, action = std::move(action)] {
+    const sigset_t set = hangup();
+    const timespec wait{period.count() / 1'000, period.count() % 1'000 * 1'000'000};
+    while (true)
+      action(sigtimedwait(&set, nullptr, &wait) == SIGHUP);
   }).detach();
 }
 

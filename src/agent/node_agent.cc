@@ -39,7 +39,7 @@ NodeAgent::NodeAgent(net::HttpClient& http, const Clock& clock, Random& random, 
     : clock_(clock),
       random_(random),
       options_(std::move(options)),
-      api_(http, options_.server_url) {
+      api_(http, options_.server_url, options_.ca_file) {
   if (options_.name.empty()) options_.name = host_name();
 }
 

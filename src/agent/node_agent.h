@@ -18,6 +18,7 @@ namespace loam::agent {
 
 struct NodeOptions {
   std::string server_url;  // or several, comma-separated
+  std::string ca_file;     // PEM of the authority behind it in https; empty: the system's
   std::string pool_token;
   std::string name;           // shown to people; the host's name by default
   std::string directory;      // of this node alone; attempts/ below it is emptied at start

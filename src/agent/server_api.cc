@@ -16,8 +16,8 @@ Error refused_by_store(int status, const Error& error) {
 
 }  // namespace
 
-ServerApi::ServerApi(net::HttpClient& http, const std::string& servers)
-    : http_(http), servers_(servers) {}
+ServerApi::ServerApi(net::HttpClient& http, const std::string& servers, std::string ca_file)
+    : http_(http), servers_(servers), ca_file_(std::move(ca_file)) {}
 
 Result<net::HttpResponse> ServerApi::send(net::ClientRequest request,
                                           const CallOptions& options) const {
@@ -26,12 +26,19 @@ Result<net::HttpResponse> ServerApi::send(net::ClientRequest request,
   // Another host gets neither our token nor the lease: its URL carries what it needs.
   if (ours) {
     request.url = net::join_url(server, request.url);
+    request.ca_file = ca_file_;
     if (!token_.empty()) request.headers.set("Authorization", "Bearer " + token_);
     if (!options.lease.empty()) request.headers.set("Loam-Lease", options.lease);
   }
   request.canceled = options.canceled;
   request.deadline = options.deadline;
   auto response = http_.send(request);
+  // A node gives up on a certificate when it enrols. Later it has seen a good one, so that one
+  // which has just run out is a passing fault of the server, for which no job is to end.
+  const bool enrolling = request.url.ends_with("/v1/nodes");
+  if (!response && response.error().code == ErrorCode::kInvalidArgument && ours && !enrolling) {
+    response = fail(ErrorCode::kUnavailable, std::move(response.error().message));
+  }
   if (response && (response->status < 200 || response->status > 299)) {
     Error error = net::error_from_response(response->status, response->body);
     response = fail(ours ? std::move(error) : refused_by_store(response->status, error));

@@ -21,7 +21,9 @@ class ServerApi {
  public:
   // `servers` is one URL or several, comma-separated; a call that gets no answer moves the next one
   // to another server.
-  ServerApi(net::HttpClient& http, const std::string& servers);
+  // For https they need a certificate from `ca_file`, or from an authority of the system without
+  // it; granted URLs of a store always from the latter.
+  ServerApi(net::HttpClient& http, const std::string& servers, std::string ca_file);
 
   // A bearer token for what follows; set once, before threads.
   void set_token(std::string token) { token_ = std::move(token); }
@@ -53,6 +55,7 @@ class ServerApi {
 
   net::HttpClient& http_;
   mutable net::ServerList servers_;
+  const std::string ca_file_;
   std::string token_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "api/openapi_document.h"
 #include "api/respond.h"
 #include "api/routes.h"
 #include "jobs/fleet_report.h"
@@ -112,6 +113,10 @@ void add_admin_routes(net::Router& router, const ApiContext& context) {
   router.add("GET", "/readyz", {},
              answering(200, [&context](const auto&) { return ready(context); }));
   add_metrics_route(router, context);
+  router.add("GET", "/openapi.json", {},
+             [](const net::HttpRequest&, const net::ResponderPtr& responder) {
+               responder->send(net::json_response(200, std::string(openapi_document())));
+             });
   add("POST", "/v1/tokens", 201, create_token);
   add("GET", "/v1/tokens", 200, list_tokens);
   add("DELETE", "/v1/tokens/{token}", 200, revoke_token);

@@ -44,23 +44,27 @@ void Connection::start() {
   gone_ = std::make_shared<std::atomic<bool>>(false);
   loop_.add(shared_from_this());
   if (core_->stopping) return close();
+  if (core_->options.tls) return begin_tls();
   input_deadline_ = Clock::now() + core_->options.idle_timeout;
   wait_readable();
 }
 
 void Connection::begin_drain() {
-  if (input_ == Input::kIdle || events_) close();
+  if (input_ == Input::kIdle || input_ == Input::kHandshake || events_) close();
 }
 
 void Connection::close() {
   if (closed()) return;
   const auto self = shared_from_this();
+  const bool was_idle = input_ == Input::kIdle;
   input_ = Input::kClosed;
   ++serial_;
   mark_gone();
   outbox_.abandon(Error{ErrorCode::kUnavailable, "the connection was closed"});
   if (stream_read_) end_stream_read(fail(ErrorCode::kUnavailable, "the connection was closed"));
   if (events_) events_->disconnect();
+  // A client that waits for nothing is told that this is no accident.
+  if (tls_ && was_idle) tls_->send_farewell();
   boost::system::error_code ignored;
   socket_.close(ignored);
   loop_.remove(self);
@@ -88,6 +92,7 @@ void Connection::check_deadlines(TimePoint now) {
       keep_alive_ = false;
       input_error_ = late;
       return end_stream_read(fail(late));
+    case Input::kHandshake:
     case Input::kIdle:
     case Input::kDrain:
     case Input::kLinger:

@@ -16,6 +16,7 @@
 #include "net/request_reader.h"
 #include "net/request_target.h"
 #include "net/server_core.h"
+#include "net/tls_stream.h"
 
 namespace loam::net {
 
@@ -25,7 +26,7 @@ class IoLoop;
 // idle -> header -> (body | stream) -> complete -> idle; its output side is the outbox. Sockets are
 // read and written without blocking, and only readiness is waited for, so that an idle connection
 // owns no buffer: the one wait that notices a client that left is also the wait for the next
-// request.
+// request. With TLS it begins with the handshake, and bytes pass through the TlsStream.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -55,13 +56,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   enum class Input {
-    kIdle,      // between requests
-    kHeader,    // part of a header has come
-    kBody,      // a body that is kept in memory is coming
-    kStream,    // a body that its handler reads
-    kComplete,  // the request has come whole; only the client's leaving is of interest
-    kDrain,     // answered; the short rest of a body is thrown away, then idle
-    kLinger,    // answered and shut down; input is thrown away for a while, then closed
+    kHandshake,  // TLS is being set up
+    kIdle,       // between requests
+    kHeader,     // part of a header has come
+    kBody,       // a body that is kept in memory is coming
+    kStream,     // a body that its handler reads
+    kComplete,   // the request has come whole; only the client's leaving is of interest
+    kDrain,      // answered; the short rest of a body is thrown away, then idle
+    kLinger,     // answered and shut down; input is thrown away for a while, then closed
     kClosed,
   };
   // The one being received.
@@ -75,6 +77,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::span<std::byte> out;
     CompletionPtr done;
   };
+
+  // TLS: connection_tls.cc.
+  void begin_tls();
+  void continue_handshake();
+  // Answers a client that speaks plain HTTP in kind.
+  void refuse_plain_http();
+  Result<std::size_t> receive_tls(std::span<std::byte> out);
+  Result<std::size_t> send_tls(std::span<const std::span<const std::byte>> pieces);
+  void watch_tls_client();
 
   // Input: connection_read.cc.
   void wait_readable();
@@ -90,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Result<std::size_t> fill(std::span<std::byte> out);
   // From the socket; 0 if none have come. kUnavailable at its end.
   Result<std::size_t> receive(std::span<std::byte> out);
+  void client_ended();
   void send_continue();
   // Hands the request to a worker.
   void dispatch();
@@ -102,6 +114,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Output: connection_write.cc.
   void flush();
+  // Bytes that the socket took; 0 if it has no room.
+  Result<std::size_t> send_some();
   void wait_writable();
   void send_head(const HttpResponse& response, std::optional<std::int64_t> length, bool chunked);
   void response_done();
@@ -115,6 +129,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   IoLoop& loop_;
   const std::shared_ptr<ServerCore> core_;
   boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<TlsStream> tls_;
+  bool input_wants_write_ = false;  // TLS has to send something before it can read on
   std::string peer_;
   std::uint64_t serial_ = 1;
 

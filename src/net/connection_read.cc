@@ -40,6 +40,12 @@ HttpResponse busy_response() {
 void Connection::wait_readable() {
   if (read_armed_ || closed()) return;
   read_armed_ = true;
+  if (tls_ && tls_->has_pending()) {
+    return loop_.post([self = shared_from_this()] {
+      self->read_armed_ = false;
+      self->on_readable();
+    });
+  }
   socket_.async_wait(boost::asio::ip::tcp::socket::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& ec) {
                        self->read_armed_ = false;
@@ -51,6 +57,8 @@ void Connection::wait_readable() {
 
 void Connection::on_readable() {
   switch (input_) {
+    case Input::kHandshake:
+      return continue_handshake();
     case Input::kIdle:
     case Input::kHeader:
       return read_header();
@@ -70,6 +78,7 @@ void Connection::on_readable() {
 }
 
 Result<std::size_t> Connection::receive(std::span<std::byte> out) {
+  if (tls_) return receive_tls(out);
   boost::system::error_code ec;
   const std::size_t n = socket_.read_some(boost::asio::buffer(out.data(), out.size()), ec);
   if (!ec) return n;
@@ -274,15 +283,21 @@ void Connection::request_complete() {
 }
 
 void Connection::watch_client() {
+  if (tls_) return watch_tls_client();
   std::byte peeked{};
   boost::system::error_code ec;
   socket_.receive(boost::asio::buffer(&peeked, 1), boost::asio::socket_base::message_peek, ec);
   if (is_would_block(ec)) return wait_readable();
   // Bytes are the next request: they wait in the kernel until this one has been answered.
   if (!ec) return;
-  // A client may have shut down only its sending side, so it still gets its answer; but a stream
-  // of events has no end that could be waited for.
-  if (ec != boost::asio::error::eof || events_) return close();
+  if (ec != boost::asio::error::eof) return close();
+  client_ended();
+}
+
+// A client may have shut down only its sending side, so it still gets its answer; but a stream of
+// events has no end that could be waited for.
+void Connection::client_ended() {
+  if (events_) return close();
   mark_gone();
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "net/connection.h"
 #include "net/io_loop.h"
@@ -117,22 +118,16 @@ void Connection::flush() {
   if (closed()) return;
   outbox_.consume(0);
   while (!outbox_.empty()) {
-    std::array<std::span<const std::byte>, Outbox::kMaxGather> pieces;
-    std::array<boost::asio::const_buffer, Outbox::kMaxGather> buffers;
-    const std::size_t count = outbox_.gather(pieces);
-    for (std::size_t i = 0; i < count; ++i)
-      buffers[i] = {pieces[i].data(), pieces[i].size()};
-    boost::system::error_code ec;
-    const std::size_t n = socket_.write_some(buffers, ec);
-    if (ec == boost::asio::error::would_block || ec == boost::asio::error::try_again) {
+    const Result<std::size_t> n = send_some();
+    if (!n) return close();
+    if (*n == 0) {
       if (output_deadline_ == TimePoint::max()) {
         output_deadline_ = Clock::now() + core_->options.body_stall_timeout;
       }
       return wait_writable();
     }
-    if (ec) return close();
     output_deadline_ = TimePoint::max();
-    outbox_.consume(n);
+    outbox_.consume(*n);
   }
   if (response_ending_) return response_done();
   if (!events_) return;
@@ -140,6 +135,22 @@ void Connection::flush() {
   loop_.post([self = shared_from_this(), serial = serial_] {
     if (self->serial_ == serial) self->pump_events();
   });
+}
+
+Result<std::size_t> Connection::send_some() {
+  std::array<std::span<const std::byte>, Outbox::kMaxGather> pieces;
+  const std::size_t count = outbox_.gather(pieces);
+  if (tls_) return send_tls(std::span(pieces).first(count));
+  std::array<boost::asio::const_buffer, Outbox::kMaxGather> buffers;
+  for (std::size_t i = 0; i < count; ++i)
+    buffers[i] = {pieces[i].data(), pieces[i].size()};
+  boost::system::error_code ec;
+  const std::size_t n = socket_.write_some(buffers, ec);
+  if (!ec) return n;
+  if (ec == boost::asio::error::would_block || ec == boost::asio::error::try_again) {
+    return std::size_t{0};
+  }
+  return fail(ErrorCode::kUnavailable, "the client closed the connection: " + ec.message());
 }
 
 void Connection::wait_writable() {
@@ -150,6 +161,7 @@ void Connection::wait_writable() {
                        self->write_armed_ = false;
                        if (self->closed()) return;
                        if (ec) return self->close();
+                       if (std::exchange(self->input_wants_write_, false)) self->on_readable();
                        self->flush();
                      });
 }
@@ -192,6 +204,7 @@ void Connection::next_request() {
 }
 
 void Connection::linger() {
+  if (tls_) tls_->send_farewell();
   boost::system::error_code ignored;
   socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   input_ = Input::kLinger;

@@ -35,25 +35,28 @@ void global_init() {
 
 class CurlClient final : public HttpClient {
  public:
+  explicit CurlClient(std::string ca_file) : ca_file_(std::move(ca_file)) {}
+
   Result<HttpResponse> send(const ClientRequest& request) override {
     const std::string origin = origin_of(request.url);
     CurlMultiPtr multi = pool_.take(origin);
     if (!multi) return fail(ErrorCode::kInternal, "curl could not be initialised");
-    CurlTransfer transfer(request);
+    CurlTransfer transfer(request, request.ca_file.empty() ? ca_file_ : request.ca_file);
     Result<HttpResponse> response = transfer.run(multi.get());
     pool_.give_back(origin, std::move(multi));
     return response;
   }
 
  private:
+  const std::string ca_file_;
   CurlPool pool_;
 };
 
 }  // namespace
 
-std::unique_ptr<HttpClient> make_curl_client() {
+std::unique_ptr<HttpClient> make_curl_client(std::string ca_file) {
   global_init();
-  return std::make_unique<CurlClient>();
+  return std::make_unique<CurlClient>(std::move(ca_file));
 }
 
 std::string join_url(std::string_view base, std::string_view path) {

@@ -52,8 +52,9 @@ ErrorCode meaning_of(CURLcode code) {
 
 }  // namespace
 
-CurlTransfer::CurlTransfer(const ClientRequest& request)
+CurlTransfer::CurlTransfer(const ClientRequest& request, const std::string& ca_file)
     : request_(request),
+      ca_file_(ca_file),
       // Without the query, which may hold what must not get into logs.
       what_(request.method + " " + request.url.substr(0, request.url.find('?'))),
       easy_(curl_easy_init()),
@@ -108,7 +109,8 @@ Status CurlTransfer::set_up() {
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
   // Giving up must not wait for a resolver that hangs.
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-  if (!request_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, request_.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!ca_file_.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file_.c_str());
   const long connect_ms = std::max<long>(1, static_cast<long>(request_.connect_timeout.count()));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
   set_method_and_body();

@@ -17,7 +17,8 @@ namespace loam::net {
 // One request on its way through curl; used by one thread.
 class CurlTransfer {
  public:
-  explicit CurlTransfer(const ClientRequest& request);
+  // `ca_file` as in ClientRequest.
+  CurlTransfer(const ClientRequest& request, const std::string& ca_file);
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
@@ -45,6 +46,7 @@ class CurlTransfer {
   T abort_with(Error error, T value);
 
   const ClientRequest& request_;
+  const std::string ca_file_;
   const std::string what_;  // the request in messages
   CurlEasyPtr easy_;
   CurlListPtr headers_;

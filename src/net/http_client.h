@@ -47,7 +47,10 @@ class HttpClient {
   virtual Result<HttpResponse> send(const ClientRequest& request) = 0;
 };
 
-std::unique_ptr<HttpClient> make_curl_client();
+// Servers with https must show a certificate for the host in the URL from an authority in
+// `ca_file`, which goes for requests that name none of their own, else from one that the system
+// trusts; if not, the answer is kInvalidArgument.
+std::unique_ptr<HttpClient> make_curl_client(std::string ca_file = {});
 
 // Joins a base URL and an already encoded path.
 std::string join_url(std::string_view base, std::string_view path);

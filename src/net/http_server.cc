@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "net/connection.h"
 #include "net/io_loop.h"
+#include "net/tls_identity.h"
 
 namespace loam::net {
 
@@ -123,6 +124,7 @@ class Server final : public HttpServer {
 
   void take(IoLoop& loop, tcp::socket socket) {
     if (core_->connections >= core_->options.max_connections) {
+      if (core_->options.tls) return;  // nothing that the client could read
       error_code ignored;
       socket.non_blocking(true, ignored);
       socket.write_some(boost::asio::buffer(kFullAnswer.data(), kFullAnswer.size()), ignored);

@@ -101,6 +101,8 @@ class Router {
   std::unique_ptr<Impl> impl_;
 };
 
+class TlsIdentity;
+
 struct HttpServerOptions {
   std::string address = "127.0.0.1";  // numeric; "::" takes both families
   std::uint16_t port = 0;             // 0 picks a free one
@@ -113,6 +115,7 @@ struct HttpServerOptions {
   std::chrono::milliseconds idle_timeout{75'000};        // between requests
   std::chrono::milliseconds request_timeout{30'000};     // for a header or a small body to arrive
   std::chrono::milliseconds body_stall_timeout{30'000};  // no byte moved on a streamed body
+  std::shared_ptr<TlsIdentity> tls;  // https with this certificate; without it http
 };
 
 // HTTP/1.1 with keep-alive and pipelining of nothing: one request at a time per connection.
@@ -120,7 +123,8 @@ struct HttpServerOptions {
 // the route and its size bound have been checked, on a streaming route when its handler first
 // reads. A body over the bound gets 413 without being read, an unknown path 404, a known path with
 // another method 405 with Allow, a bad request 400, a header over its bound 431, one that is late
-// 408, a full lane 503, each as {"error","message","code"}.
+// 408, a full lane 503, each as {"error","message","code"}. With `tls` it is TLS 1.2 or later, and
+// who speaks plain HTTP gets a 400 that says so.
 class HttpServer {
  public:
   // Binds and starts; kUnavailable names the address that could not be bound.

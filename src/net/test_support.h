@@ -20,16 +20,24 @@
 
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/tls_identity.h"
+#include "net/tls_testing.h"
 
 namespace loam::net::testing {
 
 using std::chrono::milliseconds;
 
-// A plain TCP socket, to send what no HTTP client would.
+// Whether the tests of servers run over TLS; the program's second run in CMakeLists.txt says so.
+inline bool over_tls() {
+  return std::getenv("LOAM_NET_TEST_TLS") != nullptr;
+}
+
+// A TCP socket, over TLS where that is what is tested, to send what no HTTP client would.
 class RawSocket {
  public:
   explicit RawSocket(int fd) : fd_(fd) {}
-  RawSocket(RawSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  RawSocket(RawSocket&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), tls_(std::move(other.tls_)) {}
   RawSocket& operator=(RawSocket&&) = delete;
   ~RawSocket() { close(); }
 
@@ -43,21 +51,31 @@ class RawSocket {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(0, ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)));
-    return RawSocket(fd);
+    RawSocket out(fd);
+    if (over_tls()) {
+      out.tls_ = TestTlsClient::connect(fd);
+      EXPECT_TRUE(out.tls_);
+    }
+    return out;
   }
 
   // False once the other end has closed.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t n = tls_ ? tls_->send(bytes.data(), bytes.size())
+                             : ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (n <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
     return true;
   }
 
-  void shutdown_send() { ::shutdown(fd_, SHUT_WR); }
+  void shutdown_send() {
+    if (tls_) tls_->send_farewell();
+    ::shutdown(fd_, SHUT_WR);
+  }
   void close() {
+    tls_.reset();
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
 
@@ -70,9 +88,11 @@ class RawSocket {
       const auto left =
           std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()).count();
       pollfd ready{fd_, POLLIN, 0};
-      if (left <= 0 || ::poll(&ready, 1, static_cast<int>(left)) <= 0) return got;
+      const bool waits = !tls_ || !tls_->has_pending();
+      if (left <= 0 || (waits && ::poll(&ready, 1, static_cast<int>(left)) <= 0)) return got;
       char buffer[16384];
-      const ssize_t n = ::recv(fd_, buffer, sizeof(buffer), 0);
+      const ssize_t n =
+          tls_ ? tls_->receive(buffer, sizeof(buffer)) : ::recv(fd_, buffer, sizeof(buffer), 0);
       ended_ = n <= 0;
       if (n <= 0) return got;
       got.append(buffer, static_cast<std::size_t>(n));
@@ -90,6 +110,7 @@ class RawSocket {
 
  private:
   int fd_;
+  std::unique_ptr<TestTlsClient> tls_;
   bool ended_ = false;
 };
 
@@ -108,6 +129,15 @@ inline bool eventually(const std::function<bool()>& holds,
 class ServerTest : public ::testing::Test {
  protected:
   void start(HttpServerOptions options = {}) {
+    if (over_tls()) {
+      authority_ = std::make_unique<TestAuthority>();
+      authority_->make("server");
+      auto identity =
+          TlsIdentity::load(authority_->file("server.pem"), authority_->file("server.key"));
+      ASSERT_TRUE(identity) << identity.error().to_string();
+      options.tls = *identity;
+      client_ = make_curl_client(authority_->ca_file());
+    }
     auto started = HttpServer::start(router_, options);
     ASSERT_TRUE(started) << started.error().to_string();
     server_ = std::move(*started);
@@ -117,7 +147,8 @@ class ServerTest : public ::testing::Test {
   }
 
   std::string url(const std::string& path) const {
-    return "http://127.0.0.1:" + std::to_string(server_->port()) + path;
+    return std::string(over_tls() ? "https" : "http") +
+           "://127.0.0.1:" + std::to_string(server_->port()) + path;
   }
   Result<HttpResponse> get(const std::string& path) {
     ClientRequest request;
@@ -134,6 +165,7 @@ class ServerTest : public ::testing::Test {
   }
   RawSocket raw() { return RawSocket::connect(server_->port()); }
 
+  std::unique_ptr<TestAuthority> authority_;
   std::shared_ptr<Router> router_ = std::make_shared<Router>();
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HttpClient> client_ = make_curl_client();

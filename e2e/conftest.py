@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import ceph_s3  # noqa: E402  (the path above comes first)
 from harness import LOAM, Fleet  # noqa: E402  (the path above comes first)
 from postgres import Postgres, programs  # noqa: E402
 
@@ -30,6 +31,14 @@ def shared_fleet():
     made = Fleet()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def ceph():
+    if ceph_s3.missing():
+        pytest.skip(ceph_s3.missing())
+    with ceph_s3.CephS3() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

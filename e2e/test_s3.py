@@ -26,12 +26,6 @@ OBJECT_TEST = pathlib.Path(os.environ.get("LOAM_OBJECT_TEST", ROOT / "build/rele
 QUICK = {"part_bytes": str(PART), "stall_timeout_ms": "2000", "tries": "40"}
 
 
-@pytest.fixture(scope="module")
-def ceph():
-    with ceph_s3.CephS3() as running:
-        yield running
-
-
 class Store:
     """`loam store` on one bucket, perhaps by way of a proxy."""
 

@@ -71,8 +71,7 @@ def run(program, fleet, token, what, headers=(), **known):
     return int(tested.group(1)), int(cases.group(1))
 
 
-def test_the_users_part_of_the_api_keeps_its_contract(schemathesis, shared_fleet):
-    fleet = shared_fleet
+def test_the_users_part_of_the_api_keeps_its_contract(schemathesis, fleet):
     # It has ended, so that a stream of its log does; no node runs what schemathesis submits.
     job = fleet.api.submit({**fleet.job("true"), "checkpoint": CHECKPOINT})
     holding = fleet.fake("users").claim()
@@ -87,8 +86,7 @@ def test_the_users_part_of_the_api_keeps_its_contract(schemathesis, shared_fleet
 
 
 @pytest.mark.parametrize("what, least", [("nodes", 10), ("endings", 4)])
-def test_the_nodes_part_of_the_api_keeps_its_contract(schemathesis, shared_fleet, what, least):
-    fleet = shared_fleet
+def test_the_nodes_part_of_the_api_keeps_its_contract(schemathesis, fleet, what, least):
     pool = f"contract-{what}"
     job = fleet.api.submit({**fleet.job("true"), "pool": pool, "heartbeat_interval": 300,
                             "lease_ttl": 900})

@@ -55,7 +55,7 @@ def test_p12_a_dump_of_a_running_shared_cluster_takes_its_key_along(postgres, tm
     fleet = Fleet(db=postgres.url(postgres.database()))
     try:
         job = fleet.api.submit(fleet.job("true", secrets=["KEY"], secret_values={"KEY": "s3cret"}))
-        url = fleet.server.options[-3]
+        url = fleet.server.options[fleet.server.options.index("--db") + 1]
         assert loam_db("dump", str(tmp_path / "dump"), url).returncode == 0
         fleet.server.process.stop()
         loaded = loam_db("load", str(tmp_path / "dump"), f"sqlite:{fleet.server.state}/loam.db")

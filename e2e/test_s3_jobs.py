@@ -22,7 +22,7 @@ PROGRAM = f"""
 set -e
 if [ -d ckpt/step-1 ]; then
   echo step 2
-  mkdir -p out; cp ckpt/step-1/large ckpt/step-1/small out/
+  sleep 1; mkdir -p out; cp ckpt/step-1/large ckpt/step-1/small out/
 else
   mkdir -p ckpt/tmp
   openssl enc -aes-128-ctr -pass pass:1 -nosalt -pbkdf2 </dev/zero 2>/dev/null | head -c {LARGE} >ckpt/tmp/large
@@ -52,8 +52,8 @@ def received(process):
 
 def send(grant, method, data=None, **headers):
     """A granted request as anybody could send it; its status."""
-    request = urllib.request.Request(grant["url"], data=data, method=method,
-                                     headers={**grant["headers"], **headers})
+    headers = {**{name.lower(): value for name, value in grant["headers"].items()}, **headers}
+    request = urllib.request.Request(grant["url"], data=data, method=method, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.status, answer.headers, answer.read()
@@ -89,7 +89,7 @@ def test_a_grant_is_for_one_key_one_length_and_one_method(bucket_fleet):
     lease = node.claim()
     grant = lease.grants(put=[{"path": "out/0/x", "size": 5}]).expect(200)["put"][0]
     assert grant["url"].startswith("http") and "secret" not in json.dumps(grant).lower()
-    assert send(grant, "PUT", b"123456")[0] == 403
+    assert send(grant, "PUT", b"123456", **{"content-length": "6"})[0] == 403
     assert send(grant, "GET")[0] == 403
     elsewhere = {**grant, "url": grant["url"].replace("/out/0/x", "/out/0/y")}
     assert send(elsewhere, "PUT", b"12345")[0] == 403
@@ -120,7 +120,7 @@ def test_an_upload_in_parts_is_completed_once_and_repeats_are_told_the_same(buck
     first = lease.post("uploads", body).expect(200)
     assert first["size"] == size
     assert lease.post("uploads", body).expect(200) == first
-    gone = lease.post("uploads", {**body, "path": "out/0/other"})
+    gone = lease.post("uploads", {**body, "path": "out/0/other", "upload": "2~none"})
     assert gone.status == 404, gone.body
     assert lease.post("uploads", {**body, "parts": []}).status == 400
 

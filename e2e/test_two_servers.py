@@ -142,7 +142,8 @@ def test_p5_a_job_goes_on_when_the_database_is_restarted(pair, postgres):
 
 
 def test_p6_the_lease_clock_keeps_time_with_two_servers_and_with_one(pair, postgres):
-    database = pair.servers[0].options[-3].rpartition("/")[2]
+    options = pair.servers[0].options
+    database = options[options.index("--db") + 1].rpartition("/")[2]
 
     def clock():
         before = time.monotonic()

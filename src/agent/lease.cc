@@ -60,9 +60,12 @@ void Lease::set_phase(const std::string& phase) {
 }
 
 void Lease::set_resumed(std::int64_t step, const std::string& set) {
-  const std::lock_guard lock(mutex_);
-  resumed_step_ = step;
-  resumed_set_ = set;
+  {
+    const std::lock_guard lock(mutex_);
+    resumed_step_ = step;
+    resumed_set_ = set;
+  }
+  renew_soon();
 }
 
 void Lease::set_step(std::int64_t step, std::int64_t boot_us) {

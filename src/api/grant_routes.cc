@@ -140,7 +140,12 @@ Result<Json> complete_upload(const ApiContext& context, const net::HttpRequest& 
   std::int64_t size = 0;
   for (const object::UploadedPart& part : parts)
     size += part.size;
-  auto info = store.multipart()->complete_upload(key, TRY(json_string(body, "upload")), parts, {});
+  // Some services answer the completion of an upload that is gone as one that may yet succeed, so
+  // it is looked at first.
+  const std::string upload = TRY(json_string(body, "upload"));
+  const auto there = store.multipart()->list_parts(key, upload);
+  auto info = there ? store.multipart()->complete_upload(key, upload, parts, {})
+                    : Result<object::ObjectInfo>(fail(there.error()));
   if (!info && info.error().code == ErrorCode::kNotFound) info = store.head(key);
   if (!info) return fail(info.error());
   if (info->size != size) {

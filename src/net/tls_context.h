@@ -33,8 +33,8 @@ struct TlsIdentity::Impl {
   }
 };
 
-// The first of OpenSSL's errors in this thread, which is the cause of the others, as text; the queue
-// is empty afterwards.
+// The first of OpenSSL's errors in this thread, which is the cause of the others, as text; the
+// queue is empty afterwards.
 std::string take_ssl_error();
 
 }  // namespace loam::net

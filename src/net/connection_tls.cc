@@ -14,7 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using State = TlsStream::State;
 
-constexpr std::byte kHandshakeRecord{0x16};
 // The most that one TLS record carries.
 constexpr std::size_t kRecord = 16 << 10;
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <future>
 #include <iterator>
 #include <thread>
 
@@ -34,7 +33,7 @@ class PostgresDatabase final : public Database {
         readers_(connector_, options.readers),
         broadcast_(options.url),
         queue_(options.max_queued_writes, options.max_batch) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] { queue_.serve([this](auto& batch) { commit(batch); }); });
   }
 
   ~PostgresDatabase() override {
@@ -46,11 +45,7 @@ class PostgresDatabase final : public Database {
   Status read(const Operation& operation) override { return readers_.read(operation); }
 
   Status write(Operation operation, WriteOptions options) override {
-    std::promise<Status> promise;
-    std::future<Status> future = promise.get_future();
-    write_async(std::move(operation), options,
-                [&promise](Status status) { promise.set_value(std::move(status)); });
-    return future.get();
+    return queue_.add_and_wait(std::move(operation), options);
   }
 
   void write_async(Operation operation, WriteOptions options,
@@ -66,16 +61,6 @@ class PostgresDatabase final : public Database {
 
  private:
   enum class Fate { kCommitted, kNotCommitted, kUnknown };
-
-  void run() {
-    std::vector<PendingWrite> batch;
-    while (queue_.next_batch(batch)) {
-      commit(batch);
-      for (PendingWrite& pending : batch)
-        pending.done(std::move(pending.outcome));
-      batch.clear();
-    }
-  }
 
   // Runs the batch until it is committed or known not to be.
   void commit(std::vector<PendingWrite>& batch) {
@@ -138,11 +123,7 @@ class PostgresDatabase final : public Database {
       out.any = out.any || batch[ran].outcome;
       out.counted = out.counted || (batch[ran].outcome && batch[ran].options.crash_point);
     }
-    if (ran < batch.size()) {
-      const auto rest = batch.begin() + static_cast<std::ptrdiff_t>(ran);
-      queue_.put_back({std::make_move_iterator(rest), std::make_move_iterator(batch.end())});
-      batch.erase(rest, batch.end());
-    }
+    leave_rest(batch, ran);
     return {};
   }
 

@@ -2,7 +2,6 @@
 #include "db/sqlite_database.h"
 
 #include <condition_variable>
-#include <future>
 #include <mutex>
 #include <thread>
 
@@ -23,7 +22,7 @@ class SqliteDatabase final : public Database {
       : queue_(options.max_queued_writes, options.max_batch),
         writer_(std::move(writer)),
         idle_readers_(std::move(readers)) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] { queue_.serve([this](auto& batch) { commit(batch); }); });
   }
 
   ~SqliteDatabase() override {
@@ -44,11 +43,7 @@ class SqliteDatabase final : public Database {
   }
 
   Status write(Operation operation, WriteOptions options) override {
-    std::promise<Status> promise;
-    std::future<Status> future = promise.get_future();
-    write_async(std::move(operation), options,
-                [&promise](Status status) { promise.set_value(std::move(status)); });
-    return future.get();
+    return queue_.add_and_wait(std::move(operation), options);
   }
 
   void write_async(Operation operation, WriteOptions options,
@@ -71,16 +66,6 @@ class SqliteDatabase final : public Database {
       idle_readers_.push_back(std::move(connection));
     }
     reader_free_.notify_one();
-  }
-
-  void run() {
-    std::vector<PendingWrite> batch;
-    while (queue_.next_batch(batch)) {
-      commit(batch);
-      for (PendingWrite& pending : batch)
-        pending.done(std::move(pending.outcome));
-      batch.clear();
-    }
   }
 
   void commit(std::vector<PendingWrite>& batch) {

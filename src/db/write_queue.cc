@@ -2,6 +2,7 @@
 #include "db/write_queue.h"
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 
 namespace loam::db {
@@ -18,6 +19,24 @@ void WriteQueue::add(Operation operation, WriteOptions options, std::function<vo
     }
   }
   done(fail(ErrorCode::kResourceExhausted, "too many writes are waiting; try again shortly"));
+}
+
+Status WriteQueue::add_and_wait(Operation operation, WriteOptions options) {
+  std::promise<Status> promise;
+  std::future<Status> future = promise.get_future();
+  add(std::move(operation), options,
+      [&promise](Status status) { promise.set_value(std::move(status)); });
+  return future.get();
+}
+
+void WriteQueue::serve(const std::function<void(std::vector<PendingWrite>& batch)>& commit) {
+  std::vector<PendingWrite> batch;
+  while (next_batch(batch)) {
+    commit(batch);
+    for (PendingWrite& pending : batch)
+      pending.done(std::move(pending.outcome));
+    batch.clear();
+  }
 }
 
 bool WriteQueue::next_batch(std::vector<PendingWrite>& batch) {

@@ -29,14 +29,20 @@ class WriteQueue {
 
   // Calls `done` at once, with kResourceExhausted, if the queue is full or stopped.
   void add(Operation operation, WriteOptions options, std::function<void(Status)> done);
-  // Waits until some write may wait no longer, then takes what is there. False once the queue is
-  // stopped and empty.
-  bool next_batch(std::vector<PendingWrite>& batch);
+  // The same, and waits for the outcome.
+  Status add_and_wait(Operation operation, WriteOptions options);
+  // The writer thread's loop: gives `commit` one batch after the other, which sets their outcomes,
+  // and tells those who wait, until the queue is stopped and empty.
+  void serve(const std::function<void(std::vector<PendingWrite>& batch)>& commit);
   // Puts writes that were taken back to the front, in their order.
   void put_back(std::vector<PendingWrite> writes);
   void stop();
 
  private:
+  // Waits until some write may wait no longer, then takes what is there. False once the queue is
+  // stopped and empty.
+  bool next_batch(std::vector<PendingWrite>& batch);
+
   const std::size_t max_queued_;
   const std::size_t max_batch_;
   std::mutex mutex_;

@@ -84,6 +84,10 @@ Result<Json> job_file_to_json(std::string_view yaml) {
   if (yaml.size() > kMaxJobFileBytes) {
     return fail(ErrorCode::kTooLarge, "the job file is over 256 KiB");
   }
+  // yaml-cpp would read UTF-16 and pass on bytes that are no text, which makes two keys look alike.
+  if (!is_valid_utf8(yaml) || yaml.find('\0') != std::string_view::npos) {
+    return fail(ErrorCode::kInvalidArgument, "the job file is not UTF-8 text; save it as UTF-8");
+  }
   // yaml-cpp reports by exception; none leaves this function.
   try {
     const YAML::Node root = YAML::Load(std::string(yaml));

@@ -32,6 +32,18 @@ TEST(JobFileTest, PlainScalarsHaveTypesAndQuotedOnesAreText) {
   EXPECT_EQ(json.at("block"), Json("12\n"));
 }
 
+// Bytes that are no text would be replaced one by one, and two keys could become the same.
+TEST(JobFileTest, OnlyUtf8TextIsRead) {
+  using namespace std::string_literals;
+  for (const std::string& bad : {"\x9a"s + "name: a\n\xef\xbf\xbdname: b\n", "name: \xff\n"s,
+                                 "name: a\0b\n"s, "\xff\xfen\0a\0:\0 \0x\0"s}) {
+    const auto file = job_file_to_json(bad);
+    ASSERT_FALSE(file.has_value());
+    EXPECT_THAT(file.error().message, HasSubstr("UTF-8"));
+  }
+  EXPECT_EQ(must(job_file_to_json("name: größe\n")).at("name"), Json("größe"));
+}
+
 // A user who writes 0755 does not mean 755.0.
 TEST(JobFileTest, NumbersUsedAsTextKeepTheirText) {
   const JobSpec spec = must(parse_job_spec(must(job_file_to_json(

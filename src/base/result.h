@@ -62,7 +62,9 @@ inline tl::unexpected<Error> fail(Error error) {
 
 }  // namespace loam
 
-// The names are made unique so that one TRY may stand inside another's argument.
+// The names are made unique so that one TRY may stand inside another's argument. A name that is
+// declared cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define LOAM_TRY_NAME2(counter) try_result_##counter
 #define LOAM_TRY_NAME(counter) LOAM_TRY_NAME2(counter)
 #define LOAM_TRY(name, expression)                               \
@@ -76,6 +78,7 @@ inline tl::unexpected<Error> fail(Error error) {
     auto name = (expression);                                    \
     if (!name) return ::tl::unexpected(std::move(name).error()); \
   } while (false)
+// NOLINTEND(bugprone-macro-parentheses)
 
 // TRY(x) is the value of the Result x, or returns its error from the enclosing function.
 #define TRY(...) LOAM_TRY(LOAM_TRY_NAME(__COUNTER__), (__VA_ARGS__))

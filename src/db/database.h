@@ -79,6 +79,13 @@ class Session {
   virtual Result<std::vector<Row>> query(std::string_view sql, std::span<const Value> args) = 0;
   // The number of rows changed.
   virtual Result<std::int64_t> execute(std::string_view sql, std::span<const Value> args) = 0;
+  // As execute(), for a change whose count does not matter. It may travel with the next statement,
+  // which sees it, and an error may show there or at the operation's end.
+  virtual Status execute_later(std::string_view sql, std::span<const Value> args) {
+    auto changed = execute(sql, args);
+    if (!changed) return fail(std::move(changed).error());
+    return {};
+  }
   // Hands on the rows of a query without arguments one by one, for results that may not fit into
   // memory; an error of `each` ends it.
   virtual Status for_each(std::string_view sql, const std::function<Status(const Row&)>& each) = 0;
@@ -102,6 +109,11 @@ class Session {
   Result<std::int64_t> exec(std::string_view sql, const Args&... args) {
     const std::vector<Value> values{to_value(args)...};
     return execute(sql, values);
+  }
+  template <typename... Args>
+  Status exec_later(std::string_view sql, const Args&... args) {
+    const std::vector<Value> values{to_value(args)...};
+    return execute_later(sql, values);
   }
 };
 

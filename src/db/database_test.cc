@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -45,6 +47,57 @@ TEST_F(DatabaseTest, AFailedOperationLeavesNoTraceAndItsNeighboursStand) {
     thread.join();
   EXPECT_EQ(failures, 16);
   EXPECT_EQ(count(), 16);
+}
+
+// The change that fails is the operation's last and waits for no answer.
+TEST_F(DatabaseTest, AFailureThatShowsLateIsItsOwnOperationsAlone) {
+  std::vector<std::thread> threads;
+  std::vector<ErrorCode> codes(16, ErrorCode::kInternal);
+  std::atomic<int> successes{0};
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const Status status = db_->write(
+          [i](Session& s) -> Status {
+            TRY_VOID(s.exec_later("INSERT INTO t VALUES (?, ?)", std::to_string(i), i));
+            return s.exec_later("INSERT INTO t VALUES (?, ?)",
+                                i % 4 == 3 ? "0" : fmt::format("b{}", i), i);
+          },
+          {.may_wait = std::chrono::milliseconds(20)});
+      if (status) ++successes;
+      if (!status) codes[i] = status.error().code;
+    });
+    // Number 0 comes first, so that the others' clash with it.
+    if (i == 0) threads.back().join();
+  }
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
+  EXPECT_EQ(successes, 12);
+  EXPECT_EQ(count(), 24);
+  EXPECT_EQ(std::count(codes.begin(), codes.end(), ErrorCode::kAlreadyExists), 4);
+}
+
+TEST_F(DatabaseTest, AChangeThatWaitsForNoAnswerIsSeenByWhatFollows) {
+  ASSERT_TRUE(db_->write([](Session& s) -> Status {
+    for (int i = 0; i < 300; ++i)
+      TRY_VOID(s.exec_later("INSERT INTO t VALUES (?, ?)", std::to_string(i), i));
+    EXPECT_EQ(TRY(s.row("SELECT count(*) FROM t"))->integer(0), 300);
+    TRY_VOID(s.exec_later("DELETE FROM t WHERE v >= 100"));
+    EXPECT_EQ(TRY(s.exec("UPDATE t SET v = -1")), 100);
+    return {};
+  }));
+  EXPECT_EQ(count(), 100);
+  // What fails early shows at the next answer, and undoes all.
+  const Status failed = db_->write([](Session& s) -> Status {
+    TRY_VOID(s.exec_later("DELETE FROM t"));
+    TRY_VOID(s.exec_later("INSERT INTO t VALUES ('a', 1)"));
+    TRY_VOID(s.exec_later("INSERT INTO t VALUES ('a', 2)"));
+    TRY(s.rows("SELECT 1"));
+    return {};
+  });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_EQ(count(), 100);
 }
 
 TEST_F(DatabaseTest, ValuesOfEveryTypeComeBackAsTheyWere) {

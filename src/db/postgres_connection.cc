@@ -133,8 +133,9 @@ bool PostgresConnection::wait_readable(std::chrono::steady_clock::time_point unt
   return true;
 }
 
-Result<PostgresConnection::Answer> PostgresConnection::collect(std::size_t commands,
-                                                               std::string_view sql) {
+Result<PostgresConnection::Answer> PostgresConnection::collect(std::string_view sql) {
+  const std::size_t commands = std::exchange(sent_, 0);
+  const std::vector<std::string> prepared = std::exchange(prepared_, {});
   const auto until = std::chrono::steady_clock::now() + kAnswerTimeout;
   Answer answer;
   std::optional<Error> failed;
@@ -155,9 +156,9 @@ Result<PostgresConnection::Answer> PostgresConnection::collect(std::size_t comma
       collision_ = collision_ || is_collision(state);
       failed =
           Error{meaning_of_sqlstate(state),
-                fmt::format("database: {} [{}] (in: {})",
+                fmt::format("database: {} [{}] ({}: {})",
                             first_line(PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY)),
-                            state, sql.substr(0, 120))};
+                            state, command + 1 < commands ? "before" : "in", sql.substr(0, 120))};
     }
     if (command + 1 != commands || failed) continue;
     answer.changed = std::strtoll(PQcmdTuples(result.get()), nullptr, 10);
@@ -166,14 +167,17 @@ Result<PostgresConnection::Answer> PostgresConnection::collect(std::size_t comma
     if (rows) answer.rows = std::move(*rows);
     if (!rows) failed = rows.error();
   }
-  if (failed) return fail(std::move(*failed));
-  return answer;
+  if (!failed) return answer;
+  // Which of them were prepared before it failed is not known; their names are not used again.
+  for (const std::string& key : prepared)
+    statements_.erase(key);
+  return fail(std::move(*failed));
 }
 
 Status PostgresConnection::catch_up() {
   if (broken_) return fail(lost("an earlier statement"));
   if (!std::exchange(unread_, false)) return {};
-  TRY(collect(1, "ROLLBACK"));
+  TRY(collect("ROLLBACK"));
   return {};
 }
 
@@ -181,27 +185,23 @@ void PostgresConnection::defer(std::string_view command) {
   deferred_.emplace_back(command);
 }
 
+bool PostgresConnection::sync() {
+  return PQpipelineSync(handle_) == 1;
+}
+
+bool PostgresConnection::send_command(const char* sql) {
+  ++sent_;
+  return PQsendQueryParams(handle_, sql, 0, nullptr, nullptr, nullptr, nullptr, 1) == 1;
+}
+
 bool PostgresConnection::send_deferred() {
-  for (const std::string& command : deferred_) {
-    if (PQsendQueryParams(handle_, command.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1) != 1)
-      return false;
+  for (const std::string& command : std::exchange(deferred_, {})) {
+    if (!send_command(command.c_str())) return false;
   }
   return true;
 }
 
-Result<PostgresConnection::Answer> PostgresConnection::run_once(const std::string& sql) {
-  TRY_VOID(catch_up());
-  const std::size_t commands = deferred_.size() + 1;
-  const bool sent = send_deferred() && PQsendQueryParams(handle_, sql.c_str(), 0, nullptr, nullptr,
-                                                         nullptr, nullptr, 1) == 1;
-  deferred_.clear();
-  if (!sent || PQpipelineSync(handle_) != 1) return fail(lost(sql));
-  return collect(commands, sql);
-}
-
-Result<PostgresConnection::Answer> PostgresConnection::run(std::string_view sql,
-                                                           std::span<const Value> args) {
-  TRY_VOID(catch_up());
+bool PostgresConnection::send(std::string_view sql, std::span<const Value> args) {
   std::vector<Oid> types;
   std::vector<std::string> owned;
   std::vector<const char*> values;
@@ -221,26 +221,48 @@ Result<PostgresConnection::Answer> PostgresConnection::run(std::string_view sql,
     values.push_back(std::holds_alternative<std::monostate>(value) ? nullptr : owned.back().data());
     lengths.push_back(static_cast<int>(owned.back().size()));
   }
-  std::size_t commands = deferred_.size() + 1;
-  bool sent = send_deferred();
-  deferred_.clear();
+  if (!sql.starts_with("SELECT")) ++writes_;
+  if (!send_deferred()) return false;
   auto known = statements_.find(key);
-  const bool is_new = known == statements_.end();
-  if (is_new) {
+  std::string name;
+  if (known != statements_.end()) {
+    name = known->second;
+  } else {
     // Beyond the bound a statement has no name, which lasts until the next one.
-    const bool named = statements_.size() < kMaxStatements;
-    known = statements_.emplace(key, named ? fmt::format("s{}", ++named_) : "").first;
-    sent = sent && PQsendPrepare(handle_, known->second.c_str(), to_postgres(sql).c_str(),
-                                 static_cast<int>(args.size()), types.data()) == 1;
-    ++commands;
+    if (statements_.size() < kMaxStatements) {
+      name = fmt::format("s{}", ++named_);
+      statements_.emplace(key, name);
+      prepared_.push_back(std::move(key));
+    }
+    ++sent_;
+    if (PQsendPrepare(handle_, name.c_str(), to_postgres(sql).c_str(),
+                      static_cast<int>(args.size()), types.data()) != 1) {
+      return false;
+    }
   }
-  sent = sent && PQsendQueryPrepared(handle_, known->second.c_str(), static_cast<int>(args.size()),
-                                     values.data(), lengths.data(), formats.data(), 1) == 1;
-  if (!sent || PQpipelineSync(handle_) != 1) return fail(lost(sql));
-  auto answer = collect(commands, sql);
-  // Whether it was prepared before something failed is not known; its name is not used again.
-  if (is_new && (!answer || known->second.empty())) statements_.erase(known);
-  return answer;
+  ++sent_;
+  return PQsendQueryPrepared(handle_, name.c_str(), static_cast<int>(args.size()), values.data(),
+                             lengths.data(), formats.data(), 1) == 1;
+}
+
+Result<PostgresConnection::Answer> PostgresConnection::run_once(const std::string& sql) {
+  TRY_VOID(catch_up());
+  if (!send_deferred() || !send_command(sql.c_str()) || !sync()) return fail(lost(sql));
+  return collect(sql);
+}
+
+Result<PostgresConnection::Answer> PostgresConnection::run(std::string_view sql,
+                                                           std::span<const Value> args) {
+  TRY_VOID(catch_up());
+  if (!send(sql, args) || !sync()) return fail(lost(sql));
+  return collect(sql);
+}
+
+Status PostgresConnection::settle() {
+  if (unread_ || sent_ == 0) return {};
+  if (!sync()) return fail(lost("a change"));
+  TRY(collect("a change"));
+  return {};
 }
 
 Result<std::vector<Row>> PostgresConnection::query(std::string_view sql,
@@ -251,6 +273,12 @@ Result<std::vector<Row>> PostgresConnection::query(std::string_view sql,
 Result<std::int64_t> PostgresConnection::execute(std::string_view sql,
                                                  std::span<const Value> args) {
   return TRY(run(sql, args)).changed;
+}
+
+Status PostgresConnection::execute_later(std::string_view sql, std::span<const Value> args) {
+  TRY_VOID(catch_up());
+  if (!send(sql, args)) return fail(lost(sql));
+  return {};
 }
 
 Result<std::vector<Row>> PostgresConnection::query_once(const std::string& sql) {
@@ -289,13 +317,11 @@ void PostgresConnection::abandon() {
   if (broken_) return;
   // What was deferred was never sent, so without a statement there is no transaction to end.
   deferred_.clear();
-  if (unread_ || PQtransactionStatus(handle_) == PQTRANS_IDLE) return;
-  if (PQsendQueryParams(handle_, "ROLLBACK", 0, nullptr, nullptr, nullptr, nullptr, 1) != 1 ||
-      PQpipelineSync(handle_) != 1) {
-    broken_ = true;
-    return;
-  }
+  // A command behind one that failed is passed over until the next sync, a ROLLBACK too.
+  static_cast<void>(settle());
+  if (broken_ || unread_ || PQtransactionStatus(handle_) == PQTRANS_IDLE) return;
   unread_ = true;
+  broken_ = !send_command("ROLLBACK") || !sync();
 }
 
 Status PostgresConnection::commit() {

@@ -29,6 +29,7 @@ class PostgresConnection final : public Session {
 
   Result<std::vector<Row>> query(std::string_view sql, std::span<const Value> args) override;
   Result<std::int64_t> execute(std::string_view sql, std::span<const Value> args) override;
+  Status execute_later(std::string_view sql, std::span<const Value> args) override;
   Status for_each(std::string_view sql, const std::function<Status(const Row&)>& each) override;
   Result<std::vector<Table>> tables() override;
 
@@ -36,6 +37,10 @@ class PostgresConnection final : public Session {
   Result<std::vector<Row>> query_once(const std::string& sql);
   // Sends a command without arguments ahead of the next statement; a failure shows there.
   void defer(std::string_view command);
+  // Waits for the answers to all that execute_later() has sent.
+  Status settle();
+  // How many statements that may write have been run.
+  std::int64_t writes() const { return writes_; }
   // Ends a transaction whose outcome does not matter: sends ROLLBACK and does not wait for it.
   void abandon();
   // COMMIT. An error on a connection that is broken() afterwards leaves open whether it took place.
@@ -64,9 +69,13 @@ class PostgresConnection final : public Session {
   explicit PostgresConnection(pg_conn* handle) : handle_(handle) {}
   Result<Answer> run(std::string_view sql, std::span<const Value> args);
   Result<Answer> run_once(const std::string& sql);
+  // Send into the pipeline, counting each command that awaits an answer; false if that fails.
+  bool send_command(const char* sql);
   bool send_deferred();
-  // Reads the answers to `commands` commands and the sync after them; the last one's counts.
-  Result<Answer> collect(std::size_t commands, std::string_view sql);
+  bool send(std::string_view sql, std::span<const Value> args);
+  bool sync();
+  // Reads the answers to all that was sent up to the sync; the last one's counts.
+  Result<Answer> collect(std::string_view sql);
   // Reads what abandon() left.
   Status catch_up();
   bool wait_readable(std::chrono::steady_clock::time_point until);
@@ -76,7 +85,10 @@ class PostgresConnection final : public Session {
   bool broken_ = false;
   bool collision_ = false;
   bool unread_ = false;
+  std::int64_t writes_ = 0;
   std::int64_t named_ = 0;
+  std::size_t sent_ = 0;               // commands since the last sync
+  std::vector<std::string> prepared_;  // keys of statements_ that were prepared among them
   std::vector<std::string> deferred_;
   std::unordered_map<std::string, std::string> statements_;  // text and types -> name
 };

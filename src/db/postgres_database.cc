@@ -65,10 +65,11 @@ class PostgresDatabase final : public Database {
   // Runs the batch until it is committed or known not to be.
   void commit(std::vector<PendingWrite>& batch) {
     Status committed;
+    bool careful = false;
     for (int tried = 1; tried <= kMostTries; ++tried) {
       std::string unclear;
       bool again = false;
-      committed = run_transaction(batch, unclear, again);
+      committed = run_transaction(batch, careful, unclear, again);
       if (committed || !again) break;
       if (unclear.empty()) continue;
       const Fate fate = fate_of(unclear);
@@ -81,9 +82,11 @@ class PostgresDatabase final : public Database {
     }
   }
 
-  // On failure `again` says whether another try makes sense: the connection was lost, or another
-  // transaction was in the way. `unclear` names the transaction if it was lost in its commit.
-  Status run_transaction(std::vector<PendingWrite>& batch, std::string& unclear, bool& again) {
+  // On failure `again` says whether another try makes sense: the connection was lost, another
+  // transaction was in the way, or an operation failed that was not undone alone, which sets
+  // `careful`. `unclear` names the transaction if it was lost in its commit.
+  Status run_transaction(std::vector<PendingWrite>& batch, bool& careful, std::string& unclear,
+                         bool& again) {
     if (!writer_) writer_ = TRY(connector_.connect());
     PostgresConnection& connection = *writer_;
     std::string committing;
@@ -91,7 +94,7 @@ class PostgresDatabase final : public Database {
       connection.defer("BEGIN ISOLATION LEVEL READ COMMITTED");
       const auto id = TRY(connection.query(kTakeTurn, {}));
       Ran ran;
-      TRY_VOID(run_operations(connection, batch, ran));
+      TRY_VOID(run_operations(connection, batch, careful, ran));
       if (!ran.any) return {};
       if (ran.counted) crash_point();
       committing = id.at(0).text(0);
@@ -100,6 +103,7 @@ class PostgresDatabase final : public Database {
       return {};
     }();
     again = connection.take_collision() || connection.broken();
+    if (!done && !again && !careful && batch.size() > 1) again = careful = true;
     if (connection.broken()) {
       unclear = committing;
       writer_.reset();
@@ -114,12 +118,12 @@ class PostgresDatabase final : public Database {
     bool counted = false;  // and it counts as a crash point
   };
   Status run_operations(PostgresConnection& connection, std::vector<PendingWrite>& batch,
-                        Ran& out) {
+                        bool careful, Ran& out) {
     const auto begin = std::chrono::steady_clock::now();
     std::size_t ran = 0;
     for (; ran < batch.size(); ++ran) {
       if (ran > 0 && std::chrono::steady_clock::now() > begin + kTurn) break;
-      TRY_VOID(run_operation(connection, batch[ran], batch.size() > 1));
+      TRY_VOID(run_operation(connection, batch[ran], careful));
       out.any = out.any || batch[ran].outcome;
       out.counted = out.counted || (batch[ran].outcome && batch[ran].options.crash_point);
     }
@@ -127,15 +131,27 @@ class PostgresDatabase final : public Database {
     return {};
   }
 
-  // An error is the whole transaction's; the operation's own is its outcome.
-  Status run_operation(PostgresConnection& connection, PendingWrite& pending, bool many) {
-    if (many) connection.defer("SAVEPOINT op");
+  // An error is the whole transaction's; the operation's own is its outcome. Most operations that
+  // fail have only read until then. So none has a savepoint at first, and if one fails that has
+  // written, the transaction is run again, carefully, with a savepoint for each.
+  Status run_operation(PostgresConnection& connection, PendingWrite& pending, bool careful) {
+    if (careful) connection.defer("SAVEPOINT op");
+    const std::int64_t writes = connection.writes();
     pending.outcome = pending.operation(connection);
+    if (careful) {
+      const Status settled = connection.settle();
+      if (pending.outcome) pending.outcome = settled;
+    }
     if (connection.broken() || connection.collided()) return fail(connection.failure());
     if (pending.outcome && connection.in_failed_transaction()) {
       pending.outcome = fail(ErrorCode::kInternal, "an operation went on after a failed statement");
     }
-    if (!many) return {};
+    if (!careful) {
+      const bool nothing_to_undo =
+          connection.writes() == writes && !connection.in_failed_transaction();
+      if (pending.outcome || nothing_to_undo) return {};
+      return fail(pending.outcome.error());
+    }
     if (!pending.outcome) connection.defer("ROLLBACK TO op");
     connection.defer("RELEASE op");
     return {};

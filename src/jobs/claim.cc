@@ -16,30 +16,48 @@ namespace loam::jobs {
 
 namespace {
 
-Result<SlotOffer> usable_slot(Operation& op, const ClaimRequest& request) {
-  const auto row = TRY(op.session.row(
-      "SELECT state, slots, pool, gpu_count, gpu_class, vram_gb, price_uusd_hour FROM node "
-      "WHERE id = ?",
-      request.node));
-  if (!row) return fail(ErrorCode::kNotFound, fmt::format("no node {}", request.node));
-  if (row->text(0) != "active" && row->text(0) != "lost") {
-    return fail(ErrorCode::kConflict,
-                fmt::format("node {} is {} and takes no jobs", request.node, row->text(0)));
+// What the slot is, and what it holds or was given for this very claim. In its `repeated` is the
+// attempt of an earlier try of the claim, whose answer was lost.
+struct Slot {
+  SlotOffer offer;
+  struct Attempt {
+    std::string job;
+    std::int64_t epoch = 0;
+  };
+  std::optional<Attempt> repeated;
+};
+
+Result<Slot> usable_slot(Operation& op, const ClaimRequest& request) {
+  const auto rows = TRY(op.session.rows(
+      "SELECT n.state, n.slots, n.pool, n.gpu_count, n.gpu_class, n.vram_gb, n.price_uusd_hour, "
+      "l.job_id, l.epoch, l.token_hash, l.claim FROM node n LEFT JOIN lease l ON l.node_id = n.id "
+      "AND l.slot = ? AND (l.state = 'held' OR l.claim = ?) WHERE n.id = ?",
+      request.slot, request.claim, request.node));
+  if (rows.empty()) return fail(ErrorCode::kNotFound, fmt::format("no node {}", request.node));
+  for (const db::Row& row : rows) {
+    if (row.is_null(7) || row.text(10) != request.claim) continue;
+    // Only another server key than the one the claim was made under gives another token.
+    if (row.text(9) != sha256_hex(request.token)) {
+      return fail(ErrorCode::kConflict, "the claim was made under another server key");
+    }
+    return Slot{.repeated = Slot::Attempt{row.text(7), row.integer(8)}};
   }
-  const std::int64_t slots = row->integer(1);
+  const db::Row& node = rows.front();
+  if (node.text(0) != "active" && node.text(0) != "lost") {
+    return fail(ErrorCode::kConflict,
+                fmt::format("node {} is {} and takes no jobs", request.node, node.text(0)));
+  }
+  const std::int64_t slots = node.integer(1);
   if (request.slot < 0 || request.slot >= slots) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("node {} has no slot {}", request.node, request.slot));
   }
-  const auto busy = TRY(
-      op.session.row("SELECT job_id FROM lease WHERE node_id = ? AND slot = ? AND state = 'held'",
-                     request.node, request.slot));
-  if (busy) {
+  if (!node.is_null(7)) {
     return fail(ErrorCode::kConflict, fmt::format("slot {} of node {} still holds {}", request.slot,
-                                                  request.node, busy->text(0)));
+                                                  request.node, node.text(7)));
   }
-  return SlotOffer::of(row->text(2), row->integer(3), slots, row->text(4), row->real(5),
-                       row->integer(6));
+  return Slot{.offer = SlotOffer::of(node.text(2), node.integer(3), slots, node.text(4),
+                                     node.real(5), node.integer(6))};
 }
 
 struct Candidate {
@@ -90,57 +108,68 @@ Result<std::vector<ResumeCandidate>> resume_candidates(Operation& op, const std:
   return out;
 }
 
-Result<Claimed> describe(Operation& op, const std::string& job, std::int64_t epoch) {
-  const auto row = TRY(op.session.row("SELECT owner, spec, pool FROM job WHERE id = ?", job));
+struct Described {
+  Claimed claimed;                        // its epoch is the job's last
+  std::optional<std::int64_t> old_lease;  // the epoch of an expired lease
+};
+
+Result<Described> describe(Operation& op, const std::string& job) {
+  const auto row =
+      TRY(op.session.row("SELECT j.owner, j.spec, j.epoch, l.epoch, "
+                         "(SELECT count(*) FROM secret s WHERE s.job_id = j.id) FROM job j "
+                         "LEFT JOIN lease l ON l.job_id = j.id WHERE j.id = ?",
+                         job));
   CHECK(row.has_value());
   Claimed out;
   out.job = job;
-  out.epoch = epoch;
+  out.epoch = row->integer(2);
   out.owner = row->text(0);
   out.spec = row->text(1);
   out.parsed = TRY(load_job_spec(out.spec));
-  for (const db::Row& secret :
-       TRY(op.session.rows("SELECT name, sealed FROM secret WHERE job_id = ?", job))) {
-    out.sealed_secrets[secret.text(0)] = secret.text(1);
+  if (row->integer(4) > 0) {
+    for (const db::Row& secret :
+         TRY(op.session.rows("SELECT name, sealed FROM secret WHERE job_id = ?", job))) {
+      out.sealed_secrets[secret.text(0)] = secret.text(1);
+    }
   }
-  out.candidates = TRY(resume_candidates(op, job));
-  out.figures = TRY(save_figures(op.session, job));
-  return out;
+  // Before its first attempt a job has neither sets nor figures.
+  if (out.epoch > 0) {
+    out.candidates = TRY(resume_candidates(op, job));
+    out.figures = TRY(save_figures(op.session, job));
+  }
+  return Described{std::move(out), row->opt_integer(3)};
 }
 
-// The job's earlier attempt, if its lease expired without being renewed, is lost now.
-Status end_expired(Operation& op, const std::string& job) {
-  const auto old = TRY(op.session.row("SELECT epoch FROM lease WHERE job_id = ?", job));
-  if (!old) return {};
-  TRY_VOID(end_attempt(op, job, old->integer(0),
+// The job's earlier attempt, whose lease expired without being renewed, is lost now.
+Status end_expired(Operation& op, const std::string& job, std::int64_t epoch) {
+  TRY_VOID(end_attempt(op, job, epoch,
                        {.state = "lost", .cause = "node_lost", .message = "the lease expired"}));
-  TRY(op.session.exec("UPDATE job SET num_interruptions = num_interruptions + 1 WHERE id = ?",
-                      job));
-  return {};
+  return op.session.exec_later(
+      "UPDATE job SET num_interruptions = num_interruptions + 1 WHERE id = ?", job);
 }
 
 Status hand_over(Operation& op, const ClaimRequest& request, const std::string& job,
                  std::int64_t epoch, const JobSpec& spec, const std::string& owner) {
   const std::string hash = sha256_hex(request.token);
   const std::string prefix = fmt::format("jobs/{}/{}-{}/", job, epoch, hash.substr(0, 8));
-  TRY(op.session.exec(
+  TRY_VOID(op.session.exec_later(
       "INSERT INTO lease (job_id, epoch, token_hash, node_id, slot, claim, state, expires_lc, "
       "ttl_ms, extended) VALUES (?, ?, ?, ?, ?, ?, 'held', ?, ?, 0)",
       job, epoch, hash, request.node, request.slot, request.claim, op.lease_ms + spec.lease_ttl_ms,
       spec.lease_ttl_ms));
-  TRY(op.session.exec(
+  TRY_VOID(op.session.exec_later(
       "INSERT INTO attempt (job_id, epoch, node_id, slot, prefix, state, cause, message, "
       "started_at, started_lc, contact_lc, covered_us, token_hash, swept) "
       "VALUES (?, ?, ?, ?, ?, 'running', '', '', ?, ?, ?, 0, ?, 0)",
       job, epoch, request.node, request.slot, prefix, op.wall_ms, op.lease_ms, op.lease_ms, hash));
-  TRY(op.session.exec(
+  TRY_VOID(op.session.exec_later(
       "UPDATE job SET epoch = ?, status = 'running', phase = 'staging', reason = '', "
       "message = '', started_at = coalesce(started_at, ?) WHERE id = ?",
       epoch, op.wall_ms, job));
-  TRY(
-      op.session.exec("INSERT INTO owner_load (owner, running) VALUES (?, 1) "
-                      "ON CONFLICT (owner) DO UPDATE SET running = owner_load.running + 1",
-                      owner));
+  TRY_VOID(
+      op.session.exec_later("INSERT INTO owner_load (owner, running) VALUES (?, 1) "
+                            "ON CONFLICT (owner) DO UPDATE SET running = owner_load.running + 1",
+                            owner));
   return append_event(op.session, {.at = op.wall_ms,
                                    .owner = owner,
                                    .job = job,
@@ -152,24 +181,18 @@ Status hand_over(Operation& op, const ClaimRequest& request, const std::string& 
 }  // namespace
 
 Result<std::optional<Claimed>> claim_job(Operation& op, const ClaimRequest& request) {
-  const auto repeat = TRY(op.session.row(
-      "SELECT job_id, epoch, token_hash FROM lease WHERE node_id = ? AND slot = ? AND claim = ?",
-      request.node, request.slot, request.claim));
-  if (repeat) {
-    // Only another server key than the one the claim was made under gives another token.
-    if (repeat->text(2) != sha256_hex(request.token)) {
-      return fail(ErrorCode::kConflict, "the claim was made under another server key");
-    }
-    return TRY(describe(op, repeat->text(0), repeat->integer(1)));
+  const Slot slot = TRY(usable_slot(op, request));
+  if (slot.repeated) {
+    Claimed again = TRY(describe(op, slot.repeated->job)).claimed;
+    CHECK(again.epoch == slot.repeated->epoch);
+    return again;
   }
-  const SlotOffer slot = TRY(usable_slot(op, request));
-  const auto best = TRY(best_candidate(op, slot, request.node));
+  const auto best = TRY(best_candidate(op, slot.offer, request.node));
   if (!best) return std::optional<Claimed>();
   TRY_VOID(dequeue(op, best->job));
-  TRY_VOID(end_expired(op, best->job));
-  const auto row = TRY(op.session.row("SELECT epoch FROM job WHERE id = ?", best->job));
-  CHECK(row.has_value());
-  Claimed claimed = TRY(describe(op, best->job, row->integer(0) + 1));
+  auto [claimed, old_lease] = TRY(describe(op, best->job));
+  if (old_lease) TRY_VOID(end_expired(op, best->job, *old_lease));
+  ++claimed.epoch;
   TRY_VOID(hand_over(op, request, claimed.job, claimed.epoch, claimed.parsed, claimed.owner));
   return claimed;
 }

@@ -21,12 +21,11 @@ Result<std::int64_t> next_count(db::Session& session, std::string_view counter) 
 }
 
 Status append_event(db::Session& session, Event event) {
-  const std::int64_t seq = TRY(next_count(session, "event"));
-  TRY(session.exec(
+  TRY_VOID(session.exec_later("UPDATE counter SET value = value + 1 WHERE name = 'event'"));
+  return session.exec_later(
       "INSERT INTO event (seq, at, owner, job_id, node_id, type, data) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?)",
-      seq, event.at, event.owner, event.job, event.node, event.type, dump_json(event.data)));
-  return {};
+      "SELECT value, ?, ?, ?, ?, ?, ? FROM counter WHERE name = 'event'",
+      event.at, event.owner, event.job, event.node, event.type, dump_json(event.data));
 }
 
 Result<std::vector<Event>> list_events(db::Session& session, const EventFilter& filter) {

@@ -23,19 +23,20 @@ Status record_exposure(Operation& op, const std::string& job, std::int64_t epoch
 }
 
 Result<SaveFigures> save_figures(db::Session& session, const std::string& job) {
-  SaveFigures out{.between_interruptions_us = kAssumedBetweenInterruptionsUs};
-  const auto cost = TRY(session.row("SELECT save_cost_us FROM job WHERE id = ?", job));
-  CHECK(cost.has_value());
-  out.save_cost_us = cost->opt_integer(0);
-  const auto seen = TRY(session.row(
-      "SELECT e.running_ms, e.interruptions FROM attempt a JOIN node n ON n.id = a.node_id "
-      "JOIN exposure e ON e.pool = n.pool WHERE a.job_id = ? ORDER BY a.epoch DESC LIMIT 1",
-      job));
-  if (seen && seen->integer(1) > 0) {
+  SaveFigures out;
+  const auto row = TRY(
+      session.row("SELECT j.save_cost_us, e.running_ms, e.interruptions FROM job j LEFT JOIN "
+                  "(attempt a JOIN node n ON n.id = a.node_id JOIN exposure e ON e.pool = n.pool) "
+                  "ON a.job_id = j.id WHERE j.id = ? ORDER BY a.epoch DESC LIMIT 1",
+                  job));
+  CHECK(row.has_value());
+  out.save_cost_us = row->opt_integer(0);
+  const std::int64_t interruptions = row->opt_integer(2).value_or(0);
+  if (interruptions > 0) {
     // The assumption counts as one more loss after the assumed time, so that a single early loss
     // does not swing the advice.
     out.between_interruptions_us =
-        (seen->integer(0) * 1'000 + kAssumedBetweenInterruptionsUs) / (seen->integer(1) + 1);
+        (row->integer(1) * 1'000 + kAssumedBetweenInterruptionsUs) / (interruptions + 1);
   }
   return out;
 }

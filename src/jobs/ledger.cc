@@ -114,7 +114,7 @@ Status record_one(Operation& op, const std::string& node, const Segment& segment
   TRY_VOID(check_neighbours(op, node, segment));
   const std::string settled = TRY(stored_class(op, node, segment));
   // An earlier, shorter copy that arrives late must not shrink what is known.
-  TRY(op.session.exec(
+  return op.session.exec_later(
       "INSERT INTO segment (node_id, slot, start_us, end_us, class, job_id, epoch, step_from, "
       "step_to, data_wait_us, checkpoint_us, steps, gpu_busy_us) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -125,8 +125,7 @@ Status record_one(Operation& op, const std::string& node, const Segment& segment
       "segment.end_us",
       node, segment.slot, segment.start_us, segment.end_us, settled, segment.job, segment.epoch,
       segment.step_from, segment.step_to, segment.data_wait_us, segment.checkpoint_us,
-      dump_json(segment.steps.to_json()), segment.gpu_busy_us));
-  return {};
+      dump_json(segment.steps.to_json()), segment.gpu_busy_us);
 }
 
 }  // namespace

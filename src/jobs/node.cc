@@ -40,11 +40,10 @@ Status touch_node(Operation& op, const std::string& node, std::int64_t now_us) {
     return fail(ErrorCode::kConflict, fmt::format("node {} has left", node));
   }
   if (row->text(0) != "lost") {
-    TRY(
-        op.session.exec("UPDATE node SET contact_at = ?, contact_lc = ?, contact_us = ?, ended_at "
-                        "= NULL, paid_us = NULL WHERE id = ?",
-                        op.wall_ms, op.lease_ms, now_us, node));
-    return {};
+    return op.session.exec_later(
+        "UPDATE node SET contact_at = ?, contact_lc = ?, contact_us = ?, ended_at = NULL, "
+        "paid_us = NULL WHERE id = ?",
+        op.wall_ms, op.lease_ms, now_us, node);
   }
   TRY(
       op.session.exec("UPDATE node SET state = CASE WHEN draining = 1 THEN ? ELSE ? END, "

@@ -19,16 +19,15 @@ Result<std::int64_t> shape_id(Operation& op, const std::string& requirement) {
 Status enqueue(Operation& op, const QueueEntry& entry, std::int64_t queue_class,
                std::int64_t delay_ms) {
   TRY_VOID(dequeue(op, entry.job));
-  TRY(op.session.exec(
+  TRY_VOID(op.session.exec_later(
       "INSERT INTO queue (job_id, owner, shape, ready, class, priority, seq, not_before_lc) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       entry.job, entry.owner, entry.shape, delay_ms <= 0 ? 1 : 0, queue_class, entry.priority,
       entry.seq, op.lease_ms + delay_ms));
-  TRY(
-      op.session.exec("INSERT INTO lane (shape, owner, waiting) VALUES (?, ?, 1) "
-                      "ON CONFLICT (shape, owner) DO UPDATE SET waiting = lane.waiting + 1",
-                      entry.shape, entry.owner));
-  return {};
+  return op.session.exec_later(
+      "INSERT INTO lane (shape, owner, waiting) VALUES (?, ?, 1) "
+      "ON CONFLICT (shape, owner) DO UPDATE SET waiting = lane.waiting + 1",
+      entry.shape, entry.owner);
 }
 
 Status enqueue_job(Operation& op, const std::string& job, std::int64_t queue_class,
@@ -41,14 +40,15 @@ Status enqueue_job(Operation& op, const std::string& job, std::int64_t queue_cla
 }
 
 Status dequeue(Operation& op, const std::string& job) {
-  const auto row =
-      TRY(op.session.row("DELETE FROM queue WHERE job_id = ? RETURNING shape, owner", job));
-  if (!row) return {};
-  TRY(op.session.exec("UPDATE lane SET waiting = waiting - 1 WHERE shape = ? AND owner = ?",
-                      row->integer(0), row->text(1)));
-  TRY(op.session.exec("DELETE FROM lane WHERE shape = ? AND owner = ? AND waiting <= 0",
-                      row->integer(0), row->text(1)));
-  return {};
+  TRY_VOID(
+      op.session.exec_later("UPDATE lane SET waiting = waiting - 1 WHERE (shape, owner) IN "
+                            "(SELECT shape, owner FROM queue WHERE job_id = ?)",
+                            job));
+  TRY_VOID(
+      op.session.exec_later("DELETE FROM lane WHERE waiting <= 0 AND (shape, owner) IN "
+                            "(SELECT shape, owner FROM queue WHERE job_id = ?)",
+                            job));
+  return op.session.exec_later("DELETE FROM queue WHERE job_id = ?", job);
 }
 
 Result<std::int64_t> ready_due(Operation& op) {

@@ -52,20 +52,19 @@ Status note_progress(Operation& op, const Lease& lease, const Renewal& renewal) 
   if (renewal.first_step_ago_us) {
     first_step_lc = op.lease_ms - std::max<std::int64_t>(*renewal.first_step_ago_us, 0) / 1'000;
   }
-  TRY(
-      op.session.exec("UPDATE attempt SET contact_lc = ?, step = coalesce(?, step), "
-                      "first_step_lc = coalesce(first_step_lc, ?) WHERE job_id = ? AND epoch = ?",
-                      op.lease_ms, renewal.step, first_step_lc, lease.job, lease.epoch));
+  TRY_VOID(op.session.exec_later(
+      "UPDATE attempt SET contact_lc = ?, step = coalesce(?, step), "
+      "first_step_lc = coalesce(first_step_lc, ?) WHERE job_id = ? AND epoch = ?",
+      op.lease_ms, renewal.step, first_step_lc, lease.job, lease.epoch));
   // Minute buckets keep the history of heartbeats small however often they come.
-  TRY(op.session.exec(
+  TRY_VOID(op.session.exec_later(
       "INSERT INTO heartbeat_minute (job_id, epoch, minute, beats) VALUES (?, ?, ?, 1) "
       "ON CONFLICT (job_id, epoch, minute) DO UPDATE SET beats = heartbeat_minute.beats + 1",
       lease.job, lease.epoch, op.lease_ms / 60'000));
-  TRY(
-      op.session.exec("UPDATE job SET status = 'running', phase = ?, step = coalesce(?, step), "
-                      "save_cost_us = coalesce(?, save_cost_us) WHERE id = ?",
-                      renewal.phase, renewal.step, renewal.save_cost_us, lease.job));
-  return {};
+  return op.session.exec_later(
+      "UPDATE job SET status = 'running', phase = ?, step = coalesce(?, step), "
+      "save_cost_us = coalesce(?, save_cost_us) WHERE id = ?",
+      renewal.phase, renewal.step, renewal.save_cost_us, lease.job);
 }
 
 }  // namespace

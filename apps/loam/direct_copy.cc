@@ -137,6 +137,14 @@ Result<DirectTree> local_tree(const AnyEnd& end) {
   return out;
 }
 
+// Small objects cost mostly the wait for an answer, so many are in flight; large ones, whose parts
+// go in parallel, fill the line with few.
+std::size_t threads_for(const std::vector<DirectItem>& items) {
+  constexpr std::int64_t kSmallMean = std::int64_t{1} << 20;
+  const auto count = static_cast<std::int64_t>(items.size());
+  return total_bytes(items) < count * kSmallMean ? kSmallDirectThreads : kDirectThreads;
+}
+
 }  // namespace
 
 Result<DirectPair> open_pair(const std::string& from, const std::string& to) {
@@ -220,7 +228,7 @@ Status run_direct(const DirectPair& pair, const std::vector<DirectItem>& items) 
   catch_interrupts();
   ProgressBar bar(pair.from_store ? (pair.to_store ? "copying" : "downloading") : "uploading",
                   total_bytes(items));
-  return run_parallel(items.size(), kDirectThreads, [&](std::size_t i) -> Status {
+  return run_parallel(items.size(), threads_for(items), [&](std::size_t i) -> Status {
     if (interrupted()) return fail(ErrorCode::kCanceled, "interrupted");
     Status done = transfer(pair, items[i], bar);
     if (done || done.error().code == ErrorCode::kCanceled) return done;

@@ -11,8 +11,9 @@
 namespace loam::cli {
 
 inline constexpr std::size_t kMaxCopied = 10'000'000;
-// More than there are cores: small objects are all waiting.
+// Objects that are copied at the same time, if large and if small on the average.
 inline constexpr std::size_t kDirectThreads = 16;
+inline constexpr std::size_t kSmallDirectThreads = 64;
 
 // One file of a copy: a local path or a key on either side.
 struct DirectItem {

@@ -150,7 +150,7 @@ class Fleet:
         self.mark = secrets.token_hex(8)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="loam-e2e-", dir=FAST))
         if db:
-            options["extra"] = ["--db", db]
+            options["extra"] = ["--db", db, *options.get("extra", ())]
             options.setdefault("store", self.directory / "state" / "store")
         names = ["state", *(f"state{i}" for i in range(2, servers + 1))]
         self.servers = [Server(self.directory, self.mark, name=name, **options).start()

@@ -4,6 +4,7 @@
 import os
 import re
 import secrets
+import signal
 import subprocess
 import threading
 import time
@@ -251,3 +252,68 @@ def test_p13_the_command_line_finds_a_server_that_answers(pair):
         assert ran.returncode == 0, ran.stderr
     assert on_b.job(job)["status"] == "pending"
     assert len(on_b.events(job, "job.retried")) == 1
+
+
+def test_p14_a_server_that_freezes_and_wakes_harms_nothing(pair):
+    frozen, other = pair.servers
+    pair.node("n")
+    on_frozen, on_other = admins(pair)
+    pair.api = on_other
+    job = on_other.submit(counter(pair, 60, 0.1))
+    pair.committed(job, 3)
+    others = []
+    # Calls under way make it likely that it holds the database's lock while it is frozen.
+    done = threading.Event()
+
+    def submit():
+        while not done.is_set():
+            others.append(on_frozen.submit(pair.job("true", pool="nobody")))
+    busy = threading.Thread(target=submit)
+    busy.start()
+    try:
+        for seconds in (0.5, 2, 9):
+            wait_for("calls at the server", lambda n=len(others): len(others) > n)
+            frozen.process.signal(signal.SIGSTOP)
+            time.sleep(seconds)
+            frozen.process.signal(signal.SIGCONT)
+    finally:
+        frozen.process.signal(signal.SIGCONT)
+        done.set()
+        busy.join(60)
+    pair.status(job, "completed", timeout=60)
+    # Three TTLs pass, and the lease clock with them, but no claim is given twice.
+    steps = [e["data"]["step"] for e in on_other.events(job, "checkpoint.committed")]
+    assert steps == sorted(set(steps)) and steps[-1] == 60
+    assert len(on_other.events(job, "job.completed")) == 1
+    epochs = [e["data"]["epoch"] for e in on_other.events(job, "job.claimed")]
+    assert epochs == sorted(set(epochs))
+    wait_for("the frozen server to answer", lambda: on_frozen.get("/readyz").status == 200)
+    assert on_frozen.events(job) == on_other.events(job)
+    assert len(set(others)) == len(others)
+    assert all(on_other.job(one)["status"] == "pending" for one in others[-20:])
+
+
+def test_p15_with_a_key_file_the_database_holds_no_key(postgres, tmp_path):
+    database = postgres.database()
+    key, wrong = tmp_path / "key", tmp_path / "wrong"
+    for file in (key, wrong):
+        file.write_text(secrets.token_hex(32) + "\n")
+    fleet = Fleet(db=postgres.url(database), servers=2, extra=["--key-file", key])
+    try:
+        on_a, on_b = admins(fleet)
+        job = on_a.submit(fleet.job("true", secrets=["KEY"], secret_values={"KEY": "s3cret"}))
+        assert fleet.fake(server=fleet.servers[1]).claim().claimed["secrets"] == {"KEY": "s3cret"}
+        assert on_b.job(job)["status"] == "running"
+        held = postgres.sql(database, "SELECT encode(value, 'escape') FROM setting").stdout
+        assert "fingerprint:" in held and key.read_text().strip() not in held
+        # Neither another key nor none is let in, and each is told what to do.
+        store = ["--db", postgres.url(database), "--store", fleet.directory / "state" / "store"]
+        for more, reason in ((["--key-file", wrong], "another key than the other servers"),
+                             ([], "name it with --key-file"),
+                             (["--key-file", tmp_path / "none"], "none")):
+            server = Server(tmp_path, fleet.mark, name=f"w{len(reason)}", extra=[*store, *more])
+            server.launch()
+            wait_for("the server to give up", server.process.dead)
+            assert reason in server.process.text()
+    finally:
+        fleet.close()

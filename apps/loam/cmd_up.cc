@@ -61,6 +61,7 @@ Result<Child> start_node(const Options& options, const std::string& url, int ind
                                  "--log-file",
                                  directory + "/log"};
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);

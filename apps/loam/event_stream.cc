@@ -29,7 +29,7 @@ class Follower {
     Clock::time_point heard = Clock::now();
     while (true) {
       got_bytes_ = false;
-      const Status status = connect_once();
+      Status status = connect_once();
       if (ended_ || stopped()) return {};
       if (own_error_) return fail(*own_error_);
       if (got_bytes_ || status) {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # fuzz.sh [SECONDS] [TARGET...]: builds the fuzzers and lets each run for so long (30 s), two at a
 # time. The first that finds something makes it fail; the input is left in build/fuzz/found.
+# FUZZ_SEED is libFuzzer's seed: with it a run depends on the code and not on luck. Random by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=30
@@ -22,7 +23,7 @@ cmake --build --preset fuzz -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 one() {
   local target=$1 seconds=$2 found=build/fuzz/found/$1 grown=build/fuzz/corpus/$1
   mkdir -p "$found" "$grown"
-  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=10 -rss_limit_mb=2048 \
     -max_len=4096 -print_final_stats=1 -artifact_prefix="$found/" "$grown" fuzz/corpus/"$target" \
     >"$found/log" 2>&1; then
     echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$found/log") runs"

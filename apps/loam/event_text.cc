@@ -18,7 +18,7 @@ std::string files_text(std::int64_t files) {
   return fmt::format("{} file{}", files, files == 1 ? "" : "s");
 }
 
-std::string with_message(std::string text, const Json& data) {
+std::string with_message(const std::string& text, const Json& data) {
   const std::string message = text_of(data, "message");
   return message.empty() ? text : text + ": " + message;
 }

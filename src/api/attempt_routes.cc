@@ -92,7 +92,7 @@ Result<Json> mark_bad(const ApiContext& context, const net::HttpRequest& request
 
 void add_attempt_routes(net::Router& router, const ApiContext& context) {
   using Answer = Result<Json> (*)(const ApiContext&, const net::HttpRequest&);
-  const auto add = [&](std::string path, net::RouteOptions options, Answer answer) {
+  const auto add = [&](const std::string& path, net::RouteOptions options, Answer answer) {
     router.add("POST", "/v1/node/jobs/{job}/" + path, options,
                answering(200, [&context, answer](const net::HttpRequest& request) {
                  return answer(context, request);

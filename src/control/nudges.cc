@@ -14,6 +14,7 @@ Nudges::Nudges() : thread_(kInterval, [this] { round(); }) {}
 
 void Nudges::wait(const std::string& node, std::chrono::milliseconds longest, Answer answer) {
   Answer earlier;
+  Answer now;
   std::vector<std::string> jobs;
   {
     const std::lock_guard lock(mutex_);
@@ -24,12 +25,13 @@ void Nudges::wait(const std::string& node, std::chrono::milliseconds longest, An
     if (const auto it = unread_.find(node); it != unread_.end()) {
       jobs.assign(it->second.jobs.begin(), it->second.jobs.end());
       unread_.erase(it);
+      now = std::move(answer);
     } else {
       waiting_[node] = {std::chrono::steady_clock::now() + longest, std::move(answer)};
     }
   }
   if (earlier) earlier({});
-  if (!jobs.empty()) answer(std::move(jobs));
+  if (now) now(std::move(jobs));
 }
 
 void Nudges::nudge(const std::string& node, const std::string& job) {

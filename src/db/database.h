@@ -146,9 +146,11 @@ class Database {
   virtual bool shared() const { return false; }
   // Tells the other programs over this database something, soon and at most 4,000 bytes. A hint: it
   // may be lost, and does not wait for anything. Nothing on a database that is not shared.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it.
   virtual void broadcast(std::string /*message*/) {}
   // Calls `handler`, from one thread and without overlap, with what others broadcast. Set at most
   // once; an empty one ends it, and none is running when this returns.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it.
   virtual void on_broadcast(std::function<void(const std::string&)> /*handler*/) {}
 
   // read() and write() for operations with a value.

@@ -20,7 +20,7 @@ Result<std::int64_t> next_count(db::Session& session, std::string_view counter) 
   return row->integer(0);
 }
 
-Status append_event(db::Session& session, Event event) {
+Status append_event(db::Session& session, const Event& event) {
   TRY_VOID(session.exec_later("UPDATE counter SET value = value + 1 WHERE name = 'event'"));
   return session.exec_later(
       "INSERT INTO event (seq, at, owner, job_id, node_id, type, data) "

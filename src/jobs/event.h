@@ -29,7 +29,7 @@ struct Event {
 Result<std::int64_t> next_count(db::Session& session, std::string_view counter);
 
 // Appends an event in the transaction of the change that it reports; `seq` is assigned here.
-Status append_event(db::Session& session, Event event);
+Status append_event(db::Session& session, const Event& event);
 
 struct EventFilter {
   std::int64_t after = 0;

@@ -260,7 +260,7 @@ void Connection::end_stream_read(const Result<std::size_t>& result) {
 void Connection::dispatch() {
   const ExchangeLink link{loop_.weak_from_this(), weak_from_this(), serial_, gone_};
   const Route* route = request_->route;
-  const ResponderPtr responder = make_responder(link, head_only_);
+  ResponderPtr responder = make_responder(link, head_only_);
   std::function<void()> task;
   if (route->stream_handler) {
     task = [route, link, responder, length = request_->body_length,

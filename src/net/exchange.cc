@@ -65,7 +65,8 @@ class ExchangeBodyWriter final : public BodyWriter {
     while (!bytes.empty()) {
       const auto piece = bytes.first(std::min(bytes.size(), kMaxPiece));
       bytes = bytes.subspan(piece.size());
-      TRY_VOID(ask([piece](Connection& c, CompletionPtr done) { c.write_body(piece, done); }));
+      TRY_VOID(
+          ask([piece](Connection& c, const CompletionPtr& done) { c.write_body(piece, done); }));
     }
     return {};
   }
@@ -77,11 +78,11 @@ class ExchangeBodyWriter final : public BodyWriter {
       return fail(ErrorCode::kInternal, "less body was written than its length says");
     }
     finished_ = true;
-    return ask([](Connection& c, CompletionPtr done) { c.finish_body(done); });
+    return ask([](Connection& c, const CompletionPtr& done) { c.finish_body(done); });
   }
 
  private:
-  Status ask(const std::function<void(Connection&, CompletionPtr)>& action) {
+  Status ask(const std::function<void(Connection&, const CompletionPtr&)>& action) {
     PendingAnswer answer;
     link_.post([action, done = answer.take_completion()](Connection& c) { action(c, done); });
     TRY(answer.wait());

@@ -147,7 +147,7 @@ class Server final : public HttpServer {
 }  // namespace
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(std::shared_ptr<Router> router,
-                                                      HttpServerOptions options) {
+                                                      const HttpServerOptions& options) {
   CHECK(router && options.io_threads > 0);
   auto server = std::make_unique<Server>(std::move(router), options);
   TRY_VOID(server->listen());

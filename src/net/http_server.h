@@ -129,7 +129,7 @@ class HttpServer {
  public:
   // Binds and starts; kUnavailable names the address that could not be bound.
   static Result<std::unique_ptr<HttpServer>> start(std::shared_ptr<Router> router,
-                                                   HttpServerOptions options);
+                                                   const HttpServerOptions& options);
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual int connections() const = 0;

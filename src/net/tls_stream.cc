@@ -67,6 +67,7 @@ std::unique_ptr<TlsStream> TlsStream::make(TlsIdentity& identity, int socket) {
     BIO_free(bio);
     return nullptr;
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a BIO keeps a pointer, and here a descriptor in it.
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
   BIO_set_init(bio, 1);
   SSL_set_bio(stream->ssl_.get(), bio, bio);

@@ -127,14 +127,15 @@ Result<ObjectInfo> put_in_parts(const S3Writer& writer, const std::string& key, 
   const std::string put_id = writer.conditions.new_put_id();
   const std::string upload_id = TRY(s3_begin_upload(writer.endpoint, whole_key, put_id));
   auto sent = send_parts(writer, whole_key, upload_id, parts, std::move(first), options.length);
-  Result<ObjectInfo> info;
+  Error why = sent ? Error{} : sent.error();
   if (sent) {
-    info = s3_complete_upload(writer.endpoint, writer.conditions,
-                              {whole_key, key, upload_id, put_id, *std::move(sent), options});
+    auto info = s3_complete_upload(writer.endpoint, writer.conditions,
+                                   {whole_key, key, upload_id, put_id, *std::move(sent), options});
     if (info) return info;
+    why = std::move(info).error();
   }
   abort_quietly(writer.endpoint, whole_key, upload_id);
-  return fail(sent ? info.error() : sent.error());
+  return fail(std::move(why));
 }
 
 Result<ObjectInfo> put_whole(const S3Writer& writer, const std::string& key,
@@ -205,14 +206,15 @@ Result<ObjectInfo> copy_in_parts(const S3Writer& writer, const std::string& from
     return sending.finish();
   };
   auto sent = send_all();
-  Result<ObjectInfo> info;
+  Error why = sent ? Error{} : sent.error();
   if (sent) {
-    info = s3_complete_upload(writer.endpoint, writer.conditions,
-                              {prefix + to, to, upload_id, put_id, *std::move(sent), {}});
+    auto info = s3_complete_upload(writer.endpoint, writer.conditions,
+                                   {prefix + to, to, upload_id, put_id, *std::move(sent), {}});
     if (info) return info;
+    why = std::move(info).error();
   }
   abort_quietly(writer.endpoint, prefix + to, upload_id);
-  return fail(sent ? info.error() : sent.error());
+  return fail(std::move(why));
 }
 
 }  // namespace

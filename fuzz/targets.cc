@@ -7,7 +7,7 @@
 namespace loam::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr std::array<Target, 10> kTargets{{{"client_text", run_client_text},
+  static constexpr std::array<Target, 11> kTargets{{{"client_text", run_client_text},
                                                     {"encoding", run_encoding},
                                                     {"http_fields", run_http_fields},
                                                     {"http_request", run_http_request},
@@ -16,6 +16,7 @@ std::span<const Target> targets() {
                                                     {"manifest", run_manifest},
                                                     {"node_protocol", run_node_protocol},
                                                     {"progress", run_progress},
+                                                    {"s3_xml", run_s3_xml},
                                                     {"spool", run_spool}}};
   return kTargets;
 }

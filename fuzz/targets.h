@@ -36,6 +36,7 @@ void run_json(std::string_view input);
 void run_manifest(std::string_view input);
 void run_node_protocol(std::string_view input);
 void run_progress(std::string_view input);
+void run_s3_xml(std::string_view input);
 void run_spool(std::string_view input);
 
 }  // namespace loam::fuzz

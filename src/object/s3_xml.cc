@@ -44,9 +44,17 @@ tl::unexpected<Error> not_xml(std::string_view expected) {
 bool load(pugi::xml_document& document, std::string_view xml) {
   if (xml.size() > kMaxXmlBytes) return false;
   // White space is part of keys.
-  return static_cast<bool>(document.load_buffer(xml.data(), xml.size(),
-                                                pugi::parse_default | pugi::parse_ws_pcdata_single,
-                                                pugi::encoding_utf8));
+  if (!document.load_buffer(xml.data(), xml.size(),
+                            pugi::parse_default | pugi::parse_ws_pcdata_single,
+                            pugi::encoding_utf8)) {
+    return false;
+  }
+  // pugixml takes several documents in a row for one, which could then say both that it failed and
+  // that it succeeded.
+  int roots = 0;
+  for (const pugi::xml_node& node : document.children())
+    roots += node.type() == pugi::node_element ? 1 : 0;
+  return roots == 1;
 }
 
 // Whether names in this answer are percent-encoded, as was asked for; some servers ignore that.
@@ -126,6 +134,7 @@ Result<S3UploadsBody> parse_s3_uploads(std::string_view xml) {
   out.truncated = flag_of(root, "IsTruncated");
   out.next_key = TRY(names.get(root, "NextKeyMarker"));
   out.next_upload = text_of(root, "NextUploadIdMarker");
+  if (out.truncated && out.next_key.empty()) return not_xml("NextKeyMarker");
   return out;
 }
 
@@ -136,11 +145,10 @@ Result<S3PartsBody> parse_s3_parts(std::string_view xml) {
   if (!root) return not_xml("ListPartsResult");
   S3PartsBody out;
   for (const pugi::xml_node& node : root.children("Part")) {
-    UploadedPart part{
-        static_cast<int>(std::min<std::int64_t>(number_of(node, "PartNumber"), 1 << 30)),
-        bare_etag(text_of(node, "ETag")), number_of(node, "Size")};
-    if (part.number < 1 || part.size < 0) return not_xml("Part");
-    out.parts.push_back(std::move(part));
+    const std::int64_t number = number_of(node, "PartNumber");
+    const std::int64_t size = number_of(node, "Size");
+    if (number < 1 || number > kMaxParts || size < 0) return not_xml("Part");
+    out.parts.push_back({static_cast<int>(number), bare_etag(text_of(node, "ETag")), size});
   }
   out.truncated = flag_of(root, "IsTruncated");
   if (out.truncated) {

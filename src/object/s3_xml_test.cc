@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/s3_xml.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -65,6 +66,28 @@ TEST(S3Xml, TellsErrorsFromResults) {
   EXPECT_FALSE(parse_s3_etag("<Error><Code>InternalError</Code></Error>"));
 }
 
+TEST(S3Xml, ADocumentIsOneAnswer) {
+  const std::string error = "<Error><Code>InternalError</Code></Error>";
+  const std::string result = "<CopyObjectResult><ETag>\"x\"</ETag></CopyObjectResult>";
+  for (const std::string& both : {error + result, result + error}) {
+    EXPECT_FALSE(parse_s3_error(both)) << both;
+    EXPECT_FALSE(parse_s3_etag(both)) << both;
+  }
+  EXPECT_TRUE(parse_s3_etag("<!-- from a proxy --><?xml version=\"1.0\"?>" + result + "\n"));
+}
+
+TEST(S3Xml, APageWithoutItsEndIsNoPage) {
+  const std::string_view uploads =
+      "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>{}</ListMultipartUploadsResult>";
+  EXPECT_FALSE(parse_s3_uploads(fmt::format(fmt::runtime(uploads), "")));
+  EXPECT_TRUE(
+      parse_s3_uploads(fmt::format(fmt::runtime(uploads), "<NextKeyMarker>k</NextKeyMarker>")));
+  const std::string_view parts =
+      "<ListPartsResult><Part><PartNumber>{}</PartNumber><Size>1</Size></Part></ListPartsResult>";
+  EXPECT_TRUE(parse_s3_parts(fmt::format(fmt::runtime(parts), kMaxParts)));
+  EXPECT_FALSE(parse_s3_parts(fmt::format(fmt::runtime(parts), kMaxParts + 1)));
+}
+
 TEST(S3Xml, SaysWhatXmlCannotSay) {
   EXPECT_EQ(xml_text("a<&>\n"), "a&lt;&amp;&gt;&#10;");
   EXPECT_FALSE(xml_text("\x01"));
@@ -74,7 +97,15 @@ TEST(S3Xml, SaysWhatXmlCannotSay) {
 TEST(S3Time, ReadsTheTwoFormats) {
   EXPECT_EQ(parse_iso_time("2026-11-30T15:30:00Z"), 1'796'052'600'000);
   EXPECT_EQ(parse_http_date("Mon, 30 Nov 2026 15:30:00 GMT"), 1'796'052'600'000);
-  for (const char* bad : {"", "2026", "2026-13-30T15:30:00Z", "Mon, 30 Foo 2026 15:30:00 GMT"}) {
+  EXPECT_EQ(parse_iso_time("2026-11-30T15:30:00.1239"), 1'796'052'600'123);
+  EXPECT_EQ(parse_iso_time("2026-11-30T15:30:00+00:00"), 1'796'052'600'000);
+  EXPECT_EQ(parse_iso_time("2028-02-29T00:00:00Z"), 1'835'395'200'000);
+  for (const char* bad :
+       {"", "2026", "2026-13-30T15:30:00Z", "Mon, 30 Foo 2026 15:30:00 GMT",
+        // Days and hours that there are not, which used to become the next ones.
+        "2026-02-29T00:00:00Z", "2026-11-30T24:00:00Z", "2026-11-30T15:-1:00Z",
+        "Tue, 31 Nov 2026 15:30:00 GMT", "Mon, 30 Nov 2026 15:30:61 GMT", "1969-12-31T23:59:59Z",
+        "2026-11-30T15:30:00+01:00", "2026-11-30T15:30:00Z2"}) {
     EXPECT_FALSE(parse_iso_time(bad)) << bad;
     EXPECT_FALSE(parse_http_date(bad)) << bad;
   }

@@ -6,6 +6,7 @@ may count. Requests are recorded, each with the time at which its head arrived.
 """
 
 import collections
+import contextlib
 import email.utils
 import random
 import re
@@ -25,6 +26,8 @@ ERRORS = {
 }
 # A success by its status, a failure by its body: what CompleteMultipartUpload and CopyObject do.
 LATE_ERROR = "error_in_200"
+# Not the service but a proxy before it, which quotes the whole request in its page.
+ECHO = "echo"
 # "lost": carried out, and the answer does not come. "reset": the connection breaks in the body. "truncated":
 # it ends early. "short": the answer says that it is shorter than it should be. "stall": it stops in the
 # body. "black_hole": nothing comes at all.
@@ -95,39 +98,68 @@ def fields(head):
 
 class FaultProxy:
     def __init__(self, port, plan=lambda request: None, bytes_per_second=0, seed=1,
-                 tls=None):
+                 tls=None, details=""):
         self.target = ("127.0.0.1", port)
         self.plan = plan
         self.random = random.Random(seed)
         self.rate = bytes_per_second
         self.tls = tls  # an ssl.SSLContext
+        self.details = details  # XML in the bodies of errors, behind the message
         self.requests = []
         self.faults = collections.Counter()
         self.closed = threading.Event()
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.port = self._listener.getsockname()[1]
+        self._clients = set()
+        self._listener = None
+        self.port = 0
+        self.come_back()
         self.endpoint = f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.closed.set()
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        self._stop_listening()
 
-    def _accept(self):
-        while not self.closed.is_set():
+    def go_away(self):
+        """Breaks what is open and refuses connections until it comes back."""
+        self._stop_listening()
+        with self._lock:
+            for client in self._clients:
+                with contextlib.suppress(OSError):  # it has gone by itself
+                    client.shutdown(socket.SHUT_RDWR)
+
+    def come_back(self):
+        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=256)
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _stop_listening(self):
+        listener, self._listener = self._listener, None
+        if listener:
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def _accept(self, listener):
+        while True:
             try:
-                client, _ = self._listener.accept()
+                client, _ = listener.accept()
             except OSError:
                 return
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
+        with self._lock:
+            self._clients.add(client)
+        try:
+            self._talk(client)
+        finally:
+            with self._lock:
+                self._clients.discard(client)
+
+    def _talk(self, client):
         with client:
             try:
                 if self.tls:
@@ -157,7 +189,7 @@ class FaultProxy:
         if headers.get("expect"):
             client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
             head = b"\r\n".join(l for l in head.split(b"\r\n") if not l.lower().startswith(b"expect:"))
-        forward = fault not in ERRORS and fault not in ("black_hole", LATE_ERROR)
+        forward = fault not in ERRORS and fault not in ("black_hole", LATE_ERROR, ECHO)
         if forward:
             server.sendall(head + b"\r\n\r\n")
         while left:
@@ -171,14 +203,17 @@ class FaultProxy:
             self.closed.wait(HOLD_S)
             return False
         if not forward:
-            self._refuse(client, fault, method)
+            self._refuse(client, fault, request)
             return True
         return self._answer(client, answers, fault, method, cut)
 
-    def _refuse(self, client, fault, method):
+    def _refuse(self, client, fault, request):
         status, code, message = ERRORS.get(fault, (200, "InternalError", "It failed after all."))
-        body = f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
-        if method == "HEAD":
+        body = (f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message>'
+                f"{self.details}</Error>")
+        if fault == ECHO:
+            status, body = 502, f"<html>{self.endpoint}{request.target} could not be retrieved</html>"
+        if request.method == "HEAD":
             body = ""
         date = email.utils.formatdate(usegmt=True)
         client.sendall((f"HTTP/1.1 {status} x\r\nDate: {date}\r\nContent-Type: application/xml\r\n"

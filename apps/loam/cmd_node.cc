@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "io/file.h"
 #include "loam/commands.h"
+#include "loam/output.h"
 #include "loam/signals.h"
 #include "loam/version.h"
 
@@ -42,7 +43,7 @@ int run(Options options) {
              .component = "node " + options.node.name});
   auto token = pool_token(options.token_file);
   if (!token) {
-    fmt::print(stderr, "loam: the node did not start: {}\n", token.error().message);
+    note("loam: the node did not start: {}\n", token.error().message);
     return 2;
   }
   options.node.pool_token = std::move(*token);
@@ -54,7 +55,7 @@ int run(Options options) {
   on_stop_signal([&node] { node.drain(); });
   const Status status = node.run();
   if (!status && status.error().code != ErrorCode::kCanceled) {
-    fmt::print(stderr, "loam: the node ended: {}\n", status.error().message);
+    note("loam: the node ended: {}\n", status.error().message);
     return 1;
   }
   return 0;

@@ -9,6 +9,7 @@
 #include "loam/commands.h"
 #include "loam/exit_code.h"
 #include "loam/json_text.h"
+#include "loam/output.h"
 #include "loam/table.h"
 #include "loam/time_text.h"
 
@@ -64,7 +65,7 @@ Result<int> run(const Options& options) {
   }
   const Json& nodes = member_of(answer, "nodes");
   if (nodes.empty()) {
-    fmt::print(stderr, "no nodes; 'loam node' on a machine makes it one\n");
+    note("no nodes; 'loam node' on a machine makes it one\n");
   } else {
     print_nodes(nodes);
   }

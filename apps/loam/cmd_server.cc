@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "loam/commands.h"
+#include "loam/output.h"
 #include "loam/server_main.h"
 #include "loam/signals.h"
 #include "loam/version.h"
@@ -59,12 +60,12 @@ int run(Options options) {
   options.server.sweep_grace = ms(options.sweep_grace);
   options.server.group_commit = std::chrono::milliseconds(options.group_commit_ms);
   if (const Status tls = set_up_tls(options); !tls) {
-    fmt::print(stderr, "loam: the server did not start: {}\n", tls.error().message);
+    note("loam: the server did not start: {}\n", tls.error().message);
     return 2;
   }
   auto server = ServerProcess::start(options.server);
   if (!server) {
-    fmt::print(stderr, "loam: the server did not start: {}\n", server.error().message);
+    note("loam: the server did not start: {}\n", server.error().message);
     return 1;
   }
   fmt::print("loam server {} listens on {}\n", version(), (*server)->url());

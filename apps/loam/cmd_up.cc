@@ -17,6 +17,7 @@
 #include "io/file.h"
 #include "loam/client_config.h"
 #include "loam/commands.h"
+#include "loam/output.h"
 #include "loam/server_main.h"
 #include "loam/signals.h"
 
@@ -122,7 +123,7 @@ int run(const Options& options) {
   log_setup({.file = "", .component = "server"});
   auto server = ServerProcess::start(options.server);
   if (!server) {
-    fmt::print(stderr, "loam: the server did not start: {}\n", server.error().message);
+    note("loam: the server did not start: {}\n", server.error().message);
     return 1;
   }
   const std::string url = (*server)->url();
@@ -130,14 +131,14 @@ int run(const Options& options) {
   for (int i = 0; i < options.nodes; ++i) {
     auto child = start_node(options, url, i);
     if (!child) {
-      fmt::print(stderr, "loam: {}\n", child.error().message);
+      note("loam: {}\n", child.error().message);
       stop_nodes(children);
       return 1;
     }
     children.push_back(std::move(*child));
   }
   if (const Status written = write_state(options, url, children); !written) {
-    fmt::print(stderr, "loam: {}\n", written.error().message);
+    note("loam: {}\n", written.error().message);
     stop_nodes(children);
     return 1;
   }

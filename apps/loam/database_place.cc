@@ -15,10 +15,13 @@ Result<DatabasePlace> database_place(const std::string& text) {
   if (text.starts_with(kSqlite) && text.size() > kSqlite.size()) {
     return DatabasePlace{.sqlite_path = text.substr(kSqlite.size()), .postgres_url = {}};
   }
+  // Almost a URL, or libpq's other form: where the password stands in it is not known.
+  const bool may_hold_password =
+      text.find('@') != std::string::npos || text.find("password") != std::string::npos;
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("'{}' names no database; write sqlite:PATH or "
                           "postgresql://USER@HOST/DATABASE",
-                          db::redacted_url(text)));
+                          may_hold_password ? "***" : text));
 }
 
 Result<std::unique_ptr<db::Database>> open_database(const DatabasePlace& place) {

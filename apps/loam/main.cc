@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,19 @@ std::string command_name(const CLI::App& app) {
   return out;
 }
 
+// What is quoted of words that were not expected. Behind an option that there is not its value may
+// follow, and that may be a token or a password.
+std::string unexpected_words(const std::string& problem) {
+  const std::size_t colon = problem.find(": ");
+  if (colon == std::string::npos) return problem;
+  std::string options;
+  std::istringstream words(problem.substr(colon + 2));
+  for (std::string word; words >> word;) {
+    if (word.starts_with('-')) options += " " + word.substr(0, word.find('='));
+  }
+  return options.empty() ? problem : problem.substr(0, colon + 1) + options;
+}
+
 int usage_error(const CLI::App& app, const std::string& problem) {
   const std::string name = command_name(app);
   note("loam: {}{}; see 'loam {}--help'\n", name.empty() ? "" : name + ": ", printable(problem),
@@ -111,6 +125,8 @@ int run(int argc, char** argv) {
     app.parse(argc, copies.data());
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
+  } catch (const CLI::ExtrasError& problem) {
+    return usage_error(app, unexpected_words(problem.what()));
   } catch (const CLI::ParseError& problem) {
     return usage_error(app, problem.what());
   }

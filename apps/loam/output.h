@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/redact.h"
+
 namespace loam::cli {
 
 // Writing for people and pipes. Unlike fmt::print nothing here throws when the other end has gone
@@ -23,10 +25,10 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
   put(stdout, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// To stderr: hints and errors.
+// To stderr: hints and errors, without secrets.
 template <typename... Args>
 void note(fmt::format_string<Args...> format, Args&&... args) {
-  put(stderr, fmt::format(format, std::forward<Args>(args)...));
+  put(stderr, redacted(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 }  // namespace loam::cli

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/server_api.h"
 
+#include <fmt/format.h>
+
+#include "base/encoding.h"
 #include "net/status.h"
+#include "object/s3_xml.h"
 
 namespace loam::agent {
 
 namespace {
 
 // A store refuses what the server granted when the grant has run out, when it is busy, or when its
-// clock is another: a fresh grant may help. Only what is not there stays so.
-Error refused_by_store(int status, const Error& error) {
-  const ErrorCode code = status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
-  return {code, "the store refused a request that the server had granted: " + error.message};
+// clock is another: a fresh grant may help. Only what is not there stays so. Of the answer only
+// what is meant for people is repeated: stores quote session tokens, and proxies the signed URL.
+Error refused_by_store(const net::HttpResponse& response) {
+  const ErrorCode code = response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
+  const auto said = object::parse_s3_error(response.body);
+  return {code,
+          fmt::format("the store refused a request that the server had granted: HTTP status {}{}",
+                      response.status,
+                      said ? printable(fmt::format(": {} {}", said->code, said->message)) : "")};
 }
 
 }  // namespace
@@ -40,8 +49,8 @@ Result<net::HttpResponse> ServerApi::send(net::ClientRequest request,
     response = fail(ErrorCode::kUnavailable, std::move(response.error().message));
   }
   if (response && (response->status < 200 || response->status > 299)) {
-    Error error = net::error_from_response(response->status, response->body);
-    response = fail(ours ? std::move(error) : refused_by_store(response->status, error));
+    response = fail(ours ? net::error_from_response(response->status, response->body)
+                         : refused_by_store(*response));
   }
   if (!response && ours && net::ServerList::worth_moving(response.error())) {
     servers_.failed(server);

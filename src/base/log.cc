@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/encoding.h"
+#include "base/redact.h"
 
 namespace loam {
 
@@ -69,7 +70,7 @@ bool log_enabled(LogLevel level) {
 
 void log_line(LogLevel level, std::string_view text) {
   const Sink& target = sink();
-  const std::string clean = printable(text);
+  const std::string clean = printable(redacted(text));
   if (target.json) {
     const nlohmann::json line{{"level", spdlog::level::to_string_view(to_spdlog(level)).data()},
                               {"component", target.component},

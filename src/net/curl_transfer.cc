@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/redact.h"
 
 namespace loam::net {
 
@@ -55,8 +56,8 @@ ErrorCode meaning_of(CURLcode code) {
 CurlTransfer::CurlTransfer(const ClientRequest& request, const std::string& ca_file)
     : request_(request),
       ca_file_(ca_file),
-      // Without the query, which may hold what must not get into logs.
-      what_(request.method + " " + request.url.substr(0, request.url.find('?'))),
+      // Without the query and the user, which must not get into logs.
+      what_(request.method + " " + redacted(request.url.substr(0, request.url.find('?')))),
       easy_(curl_easy_init()),
       body_left_(request.body_source ? request.body_length : 0),
       started_(Clock::now()),

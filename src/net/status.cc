@@ -8,6 +8,7 @@
 
 #include "base/encoding.h"
 #include "base/json.h"
+#include "base/redact.h"
 #include "net/http_server.h"
 
 namespace loam::net {
@@ -131,7 +132,7 @@ HttpResponse error_response(const Error& error) {
 
 HttpResponse error_response(const Error& error, int status) {
   return json_response(status, dump_json(Json{{"error", error_code_name(error.code)},
-                                              {"message", error.message},
+                                              {"message", redacted(error.message)},
                                               {"code", status}}));
 }
 

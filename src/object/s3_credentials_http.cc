@@ -70,7 +70,7 @@ class WebIdentitySource final : public CredentialSource {
       const auto error = parse_s3_error(response.body);
       return fail(ErrorCode::kUnauthenticated,
                   fmt::format("STS refused the web identity for {}: {} {}", *role, response.status,
-                              error ? error->code + " " + error->message : ""));
+                              error ? printable(error->code + " " + error->message) : ""));
     }
     const StsKeys keys = TRY(parse_sts_keys(response.body));
     LoadedKeys out{{keys.id, keys.secret, keys.token}, {}};

@@ -42,7 +42,7 @@ bool is_success(int status) {
 Error error_of_refusal(const S3Refusal& refusal, std::string_view what) {
   const std::string& code = refusal.body.code;
   const std::string text =
-      fmt::format("{}: {} {}{}{}", what, refusal.status, code,
+      fmt::format("{}: {} {}{}{}", what, refusal.status, printable(code),
                   refusal.body.message.empty() ? "" : ": ", printable(refusal.body.message));
   const auto error = [&](ErrorCode meaning, std::string_view hint = "") {
     return Error{meaning, hint.empty() ? text : fmt::format("{}; {}", text, hint)};

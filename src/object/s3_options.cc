@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/encoding.h"
+#include "base/redact.h"
 #include "object/multipart.h"
 
 namespace loam::object {
@@ -105,12 +106,18 @@ Status check_endpoint(std::string& endpoint) {
         ErrorCode::kInvalidArgument,
         fmt::format("the endpoint '{}' must be http:// or https:// with a host and perhaps a "
                     "port, and nothing else",
-                    printable(endpoint)));
+                    printable(redacted(endpoint))));
   }
   return {};
 }
 
 Status check_bucket(std::string_view bucket) {
+  // As other programs take them. What stands there is not repeated.
+  if (bucket.find_first_of(":@") != std::string_view::npos) {
+    return fail(ErrorCode::kInvalidArgument,
+                "an s3:// URL holds no keys; write s3://bucket/prefix and put them into "
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or where else the AWS tools look");
+  }
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '_';
@@ -170,7 +177,7 @@ bool is_s3_option(std::string_view name) {
 Result<S3Options> parse_s3_url(std::string_view url, const Environment& environment) {
   if (!url.starts_with(kScheme)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' does not begin with s3://", printable(url)));
+                fmt::format("'{}' does not begin with s3://", printable(redacted(url))));
   }
   std::string_view rest = url.substr(kScheme.size());
   S3Options options;
@@ -182,7 +189,11 @@ Result<S3Options> parse_s3_url(std::string_view url, const Environment& environm
     const std::string_view pair = pairs.substr(0, pairs.find('&'));
     pairs.remove_prefix(std::min(pairs.size(), pair.size() + 1));
     const std::size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) return bad(pair, "", "followed by '=' and a value");
+    if (equals == std::string_view::npos) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("an option of an s3:// URL lacks '=' and a value; there are: {}",
+                              fmt::join(kOptions, ", ")));
+    }
     TRY_VOID(set_option(options, path_style, pair.substr(0, equals),
                         TRY(percent_decode(pair.substr(equals + 1)))));
   }

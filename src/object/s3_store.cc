@@ -111,7 +111,7 @@ Status S3Store::remove_batch(const std::vector<std::string>& keys) {
     const bool passing = first.code == "InternalError" || first.code == "SlowDown";
     return fail(passing ? ErrorCode::kUnavailable : ErrorCode::kPermissionDenied,
                 fmt::format("{} of the objects were not removed; '{}': {} {}", failures.size(),
-                            printable(first.key), first.code, first.message));
+                            printable(first.key), printable(first.code), printable(first.message)));
   };
   TRY(endpoint_.call(call));
   return {};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/redact.h"
 #include "io/file.h"
 #include "object/dir_store.h"
 #include "object/s3_options.h"
@@ -20,7 +21,7 @@ Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url) {
     return fail(ErrorCode::kUnimplemented,
                 fmt::format("the store '{}' is of a kind that this version does not have; give a "
                             "directory or s3://bucket/prefix",
-                            path));
+                            redacted(path)));
   }
   TRY_VOID(io::make_directories(path));
   return std::unique_ptr<ObjectStore>(TRY(DirStore::open(path)));

@@ -102,8 +102,8 @@ Result<Resumed> restore_checkpoint(const Transfer& transfer, const ServerApi& ap
           [&](const checkpoint::RestoreCandidate& candidate,
               const checkpoint::SetManifest& manifest, std::size_t index,
               const checkpoint::ByteSink& sink) {
-            return transfer.fetch({{"set", candidate.id}, {"path", manifest.files[index].path}},
-                                  sink);
+            const checkpoint::ManifestFile& file = manifest.files[index];
+            return transfer.fetch({{"set", candidate.id}, {"path", file.path}}, file.size, sink);
           }};
   const checkpoint::RestoreReport report = checkpoint::choose_and_restore(list, source, directory);
   for (const checkpoint::BadCandidate& bad : report.bad) {

@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::size_t kTransfers = 8;
 constexpr std::chrono::milliseconds kSlowestBackOff{5'000};
+// Of a download that began, and brought nothing that was not known.
+constexpr int kTriesInVain = 8;
 // No whole-file deadline shorter than this; beyond it a megabyte a second is expected.
 constexpr std::chrono::milliseconds kShortestDeadline{60'000};
 
@@ -212,20 +214,32 @@ Status Transfer::download(const std::vector<DownloadFile>& files) const {
       files.size(), [&](std::size_t i) { return insist([&] { return get_one(files[i]); }); });
 }
 
-Status Transfer::fetch(const Json& ref,
+Status Transfer::fetch(const Json& ref, std::int64_t size,
                        const std::function<Status(std::span<const std::byte>)>& sink) const {
-  bool begun = false;
-  std::optional<Error> fatal;
+  std::int64_t taken = 0;      // bytes that the sink has
+  std::optional<Error> fatal;  // no repetition helps
+  int in_vain = 0;
   const Status status = insist([&]() -> Status {
     const Granted granted = TRY(grant("get", ref));
-    const Status got = api_.download(granted.url, granted.headers, options(std::chrono::hours(24)),
-                                     [&](std::span<const std::byte> bytes) {
-                                       begun = true;
-                                       return sink(bytes);
-                                     });
-    if (got || !begun) return got;
-    fatal = got.error();
-    return {};
+    std::int64_t at = 0;
+    const std::int64_t before = taken;
+    Status got = api_.download(granted.url, granted.headers, options(std::chrono::hours(24)),
+                               [&](std::span<const std::byte> bytes) -> Status {
+                                 const std::int64_t known =
+                                     std::clamp<std::int64_t>(taken - at, 0, std::ssize(bytes));
+                                 at += std::ssize(bytes);
+                                 bytes = bytes.subspan(static_cast<std::size_t>(known));
+                                 taken += std::ssize(bytes);
+                                 Status passed = bytes.empty() ? Status() : sink(bytes);
+                                 if (!passed) fatal = passed.error();
+                                 return passed;
+                               });
+    if (got && taken < size) {
+      got = fail(ErrorCode::kUnavailable, fmt::format("{} of {} bytes came", taken, size));
+    }
+    // What ends at the same place again and again has its end there.
+    if (!got && at > 0 && taken == before && ++in_vain == kTriesInVain) fatal = got.error();
+    return fatal ? Status() : got;
   });
   if (fatal) return fail(*fatal);
   return status;

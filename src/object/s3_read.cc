@@ -104,8 +104,17 @@ Result<Piece> fetch(S3Endpoint& endpoint, const std::string& whole_key, ByteRang
   return piece;
 }
 
-// What the reader and the tasks that fetch ahead share; the tasks may outlive the reader.
+// What the reader and the tasks that fetch ahead share; the tasks may outlive the reader. Its
+// memory is the pool's until both have let go: a reader that is slow must not be forgotten with
+// what it has.
 struct Slot {
+  Slot(TransferPool& of, std::int64_t length) : pool(of), bytes(length) {}
+  ~Slot() { pool.release_ahead(bytes); }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  TransferPool& pool;
+  const std::int64_t bytes;
   std::mutex mutex;
   std::condition_variable done_changed;
   bool done = false;
@@ -158,26 +167,24 @@ class S3Reader final : public ObjectReader {
   void fetch_ahead() {
     while (ahead_.size() < window_) {
       const ByteRange range = next_range();
-      if (range.length <= 0 || !pool_.try_reserve(range.length)) return;
-      auto slot = std::make_shared<Slot>();
+      if (range.length <= 0 || !pool_.try_reserve_ahead(range.length)) return;
+      auto slot = std::make_shared<Slot>(pool_, range.length);
       ahead_.push_back(slot);
       next_ += range.length;
-      pool_.submit(
-          [&endpoint = endpoint_, &pool = pool_, key = whole_key_, etag = info_.etag, range, slot] {
-            bool wanted = true;
-            {
-              const std::lock_guard lock(slot->mutex);
-              wanted = !slot->abandoned;
-            }
-            if (wanted) {
-              Result<Piece> piece = fetch(endpoint, key, range, etag);
-              const std::lock_guard lock(slot->mutex);
-              slot->piece = std::move(piece);
-              slot->done = true;
-            }
-            pool.release(range.length);
-            slot->done_changed.notify_all();
-          });
+      pool_.submit([&endpoint = endpoint_, key = whole_key_, etag = info_.etag, range, slot] {
+        bool wanted = true;
+        {
+          const std::lock_guard lock(slot->mutex);
+          wanted = !slot->abandoned;
+        }
+        if (wanted) {
+          Result<Piece> piece = fetch(endpoint, key, range, etag);
+          const std::lock_guard lock(slot->mutex);
+          slot->piece = std::move(piece);
+          slot->done = true;
+        }
+        slot->done_changed.notify_all();
+      });
     }
   }
 

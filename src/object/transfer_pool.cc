@@ -40,11 +40,16 @@ void TransferPool::work() {
   }
 }
 
-bool TransferPool::try_reserve(std::int64_t bytes) {
+bool TransferPool::try_reserve_ahead(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (memory_left_ < bytes) return false;
-  memory_left_ -= bytes;
+  if (ahead_left_ < bytes) return false;
+  ahead_left_ -= bytes;
   return true;
+}
+
+void TransferPool::release_ahead(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  ahead_left_ += bytes;
 }
 
 void TransferPool::reserve(std::int64_t bytes) {

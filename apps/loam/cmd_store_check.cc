@@ -68,7 +68,7 @@ void print_all_json(const std::vector<CheckFinding>& findings, const CheckSpeed&
 }
 
 Result<int> run(const Options& options) {
-  if (!is_direct(options.path)) {
+  if (!is_s3(options.path)) {
     return fail(ErrorCode::kInvalidArgument, "give s3://bucket/prefix");
   }
   const std::int64_t bytes = TRY(parse_bytes(options.size));

@@ -13,7 +13,8 @@ namespace {
 Result<int> run(const DirectSyncOptions& options) {
   if (!is_direct(options.from) && !is_direct(options.to)) {
     return fail(ErrorCode::kInvalidArgument,
-                "at least one of SRC and DST must be s3://...; see 'loam store sync --help'");
+                "at least one of SRC and DST must be s3://... or dir:/...; see 'loam store sync "
+                "--help'");
   }
   return direct_sync(options);
 }
@@ -23,7 +24,7 @@ Result<int> run(const DirectSyncOptions& options) {
 void add_store_sync_command(CLI::App& store, int& exit_code) {
   const auto options = std::make_shared<DirectSyncOptions>();
   CLI::App* command =
-      store.add_subcommand("sync", "Copy what is new between s3:// and a directory");
+      store.add_subcommand("sync", "Copy what is new between s3://, dir: and a directory");
   command->footer(
       "Copies each file below SRC that DST lacks, has with another size, or has with an older "
       "time.\n"
@@ -32,7 +33,7 @@ void add_store_sync_command(CLI::App& store, int& exit_code) {
       "Examples:\n"
       "  loam store sync emoji s3://bucket/datasets/emoji\n"
       "  loam store sync --delete --dry-run s3://bucket/out out");
-  command->add_option("SRC", options->from, "A directory or s3://bucket/prefix")
+  command->add_option("SRC", options->from, "A directory, s3://bucket/prefix or dir:/store/prefix")
       ->required()
       ->option_text(" ");
   command->add_option("DST", options->to, "The same")->required()->option_text(" ");

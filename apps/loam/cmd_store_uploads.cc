@@ -26,7 +26,7 @@ struct Options {
 };
 
 Result<int> run(const Options& options) {
-  if (!is_direct(options.path)) {
+  if (!is_s3(options.path)) {
     return fail(ErrorCode::kInvalidArgument, "give s3://bucket/prefix");
   }
   const DirectEnd end = TRY(parse_direct(options.path));

@@ -219,8 +219,7 @@ Result<int> direct_sync(const DirectSyncOptions& options) {
 Result<int> direct_rm(const DirectRemoveOptions& options) {
   const DirectEnd end = TRY(direct_end(options.path));
   if (end.place.path == "/") {
-    return fail(ErrorCode::kInvalidArgument,
-                "the whole bucket is too much; name a directory in it");
+    return fail(ErrorCode::kInvalidArgument, "the whole store is too much; name a directory in it");
   }
   const auto store = TRY(open_direct(end));
   std::size_t removed = 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "object/dir_store.h"
 #include "object/s3_options.h"
 #include "object/store_url.h"
 
@@ -11,7 +12,8 @@ namespace loam::cli {
 
 namespace {
 
-constexpr std::string_view kScheme = "s3://";
+constexpr std::string_view kS3 = "s3://";
+constexpr std::string_view kDirectory = "dir:";
 
 // "endpoint=…&region=…" and nothing else.
 bool all_options(std::string_view pairs) {
@@ -23,10 +25,59 @@ bool all_options(std::string_view pairs) {
   return true;
 }
 
+CopyEnd place_of(std::string_view key) {
+  CopyEnd out{.in_store = true, .path = "/" + std::string(key), .slash = key.empty()};
+  while (out.path.size() > 1 && out.path.ends_with('/')) {
+    out.path.pop_back();
+    out.slash = true;
+  }
+  return out;
+}
+
+Result<DirectEnd> parse_s3_end(std::string_view text) {
+  std::string_view rest = text.substr(kS3.size());
+  std::string options;
+  const std::size_t question = rest.rfind('?');
+  if (question != std::string_view::npos && all_options(rest.substr(question + 1))) {
+    options = rest.substr(question);
+    rest = rest.substr(0, question);
+  }
+  const std::string_view bucket = rest.substr(0, rest.find('/'));
+  DirectEnd out;
+  out.root = fmt::format("{}{}", kS3, bucket);
+  out.url = out.root + options;
+  // Says what is wrong with the bucket or the options before anything is done.
+  TRY(object::parse_s3_url(out.url, object::process_environment()));
+  out.place = place_of(rest.substr(std::min(rest.size(), bucket.size() + 1)));
+  return out;
+}
+
+// A key looks like a part of its store's path, so the store is looked for from the end.
+Result<DirectEnd> parse_directory_end(std::string_view text) {
+  const std::string_view path = text.substr(kDirectory.size());
+  for (std::size_t end = path.size(); end > 0 && end != std::string_view::npos;
+       end = path.rfind('/', end - 1)) {
+    const std::string_view root = path.substr(0, end);
+    if (!object::is_dir_store(std::string(root))) continue;
+    DirectEnd out;
+    out.root = fmt::format("{}{}", kDirectory, root);
+    out.url = out.root;
+    out.place = place_of(path.substr(std::min(path.size(), end + 1)));
+    return out;
+  }
+  return fail(ErrorCode::kNotFound,
+              fmt::format("there is no store at or above {}; 'loam server --store' makes one",
+                          printable(text)));
+}
+
 }  // namespace
 
+bool is_s3(std::string_view text) {
+  return text.starts_with(kS3);
+}
+
 bool is_direct(std::string_view text) {
-  return text.starts_with(kScheme);
+  return is_s3(text) || text.starts_with(kDirectory);
 }
 
 std::string DirectEnd::prefix() const {
@@ -34,29 +85,11 @@ std::string DirectEnd::prefix() const {
 }
 
 std::string DirectEnd::text(std::string_view of) const {
-  return fmt::format("{}{}/{}", kScheme, bucket, of);
+  return fmt::format("{}/{}", root, of);
 }
 
 Result<DirectEnd> parse_direct(std::string_view text) {
-  std::string_view rest = text.substr(kScheme.size());
-  std::string options;
-  const std::size_t question = rest.rfind('?');
-  if (question != std::string_view::npos && all_options(rest.substr(question + 1))) {
-    options = rest.substr(question);
-    rest = rest.substr(0, question);
-  }
-  DirectEnd out;
-  out.bucket = rest.substr(0, rest.find('/'));
-  rest.remove_prefix(std::min(rest.size(), out.bucket.size() + 1));
-  out.url = fmt::format("{}{}{}", kScheme, out.bucket, options);
-  out.place = {.in_store = true, .path = "/" + std::string(rest), .slash = rest.empty()};
-  while (out.place.path.size() > 1 && out.place.path.ends_with('/')) {
-    out.place.path.pop_back();
-    out.place.slash = true;
-  }
-  // Says what is wrong with the bucket or the options before anything is done.
-  TRY(object::parse_s3_url(out.url, object::process_environment()));
-  return out;
+  return is_s3(text) ? parse_s3_end(text) : parse_directory_end(text);
 }
 
 Result<AnyEnd> parse_any_end(std::string_view text) {
@@ -70,8 +103,8 @@ Result<AnyEnd> parse_any_end(std::string_view text) {
   out.place = TRY(parse_copy_end(text));
   if (out.place.in_store) {
     return fail(ErrorCode::kInvalidArgument,
-                "s3:// and the server's store: cannot be mixed in one command; go by way of this "
-                "machine");
+                "s3:// or dir: and the server's store: cannot be mixed in one command; go by way "
+                "of this machine");
   }
   return out;
 }

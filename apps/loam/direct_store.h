@@ -16,24 +16,26 @@
 
 namespace loam::cli {
 
-// Whether a path means an S3 service that this process talks to itself, without a server: "s3://…".
+// Whether a path means a store that this process opens itself, without a server: an S3 service
+// ("s3://…") or a directory store of this machine ("dir:/…").
 bool is_direct(std::string_view text);
+bool is_s3(std::string_view text);
 
-// One end of such a command: s3://bucket/key, perhaps with options as in a store's URL. What
-// follows a
-// '?' belongs to the key unless all of it is options.
+// One end of such a command: s3://bucket/key, perhaps with options as in a store's URL (what
+// follows a '?' belongs to the key unless all of it is options), or dir:/root/key, where the root
+// is the nearest directory that is a store. None is made.
 struct DirectEnd {
-  std::string bucket;
-  std::string url;  // of the whole bucket, with the options
-  CopyEnd place;    // in_store; the path is '/' and the key
+  std::string root;  // as it is typed: "s3://bucket", "dir:/root"
+  std::string url;   // of all of it, with the options
+  CopyEnd place;     // in_store; the path is '/' and the key
   std::string key() const { return place.path.substr(1); }
-  // What keys below it begin with: "a/b/", or "" for the bucket itself.
+  // What keys below it begin with: "a/b/", or "" for the root itself.
   std::string prefix() const;
   std::string text(std::string_view key) const;  // "s3://bucket/key", as it is typed
 };
 Result<DirectEnd> parse_direct(std::string_view text);
 
-// A path as either: an s3:// end or one of this machine.
+// A path as either: such an end or a plain path of this machine.
 struct AnyEnd {
   std::optional<DirectEnd> direct;
   CopyEnd place;

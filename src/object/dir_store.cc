@@ -194,6 +194,10 @@ struct DirStore::TempFile {
   }
 };
 
+bool is_dir_store(const std::string& path) {
+  return ::access((path + "/" + std::string(kTempFolder) + "/lock").c_str(), F_OK) == 0;
+}
+
 Result<std::unique_ptr<DirStore>> DirStore::open(const std::string& path) {
   const std::string root =
       path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;

@@ -53,4 +53,7 @@ class DirStore final : public ObjectStore {
   io::Fd lock_file_;
 };
 
+// Whether a directory holds such a store; makes nothing.
+bool is_dir_store(const std::string& path);
+
 }  // namespace loam::object

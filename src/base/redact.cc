@@ -48,9 +48,11 @@ std::size_t credentials_length(std::string_view rest) {
 void hide_url_credentials(std::string& text) {
   for (std::size_t from = text.find(kScheme); from != std::string::npos;
        from = text.find(kScheme, from + kScheme.size())) {
-    const std::size_t begin = from + kScheme.size();
-    const std::size_t length = credentials_length(std::string_view(text).substr(begin));
-    if (length > 0) text.replace(begin, length, kHidden);
+    std::size_t begin = from + kScheme.size();
+    const std::size_t end = begin + credentials_length(std::string_view(text).substr(begin));
+    // The name before a password helps to find the mistake; one without may be a token.
+    if (const std::size_t colon = text.find(':', begin); colon < end) begin = colon + 1;
+    if (begin < end) text.replace(begin, end - begin, kHidden);
   }
 }
 

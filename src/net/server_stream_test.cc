@@ -2,6 +2,7 @@
 // Streamed bodies in both directions.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <latch>
 
 #include "net/test_support.h"
@@ -38,18 +39,28 @@ class ServerStreamTest : public ServerTest {
  protected:
   ServerStreamTest() {
     router_->add_stream("PUT", "/check", {.max_body_bytes = kBig}, check_body);
-    router_->add("GET", "/big", {.lane = Lane::kTransfer}, [](HttpRequest request, ResponderPtr r) {
-      const bool sized = request.query_value("sized").has_value();
-      auto writer = r->start({}, sized ? std::optional(kBig) : std::nullopt);
-      Pattern pattern;
-      std::vector<std::byte> piece(1'000'003);
-      while (pattern.at() < kBig) {
-        piece.resize(std::min<std::size_t>(piece.size(), kBig - pattern.at()));
-        pattern.fill(piece);
-        if (!(*writer)->write(piece)) return;
-      }
-      EXPECT_TRUE((*writer)->finish());
-    });
+    router_->add("GET", "/big", {.lane = Lane::kTransfer},
+                 [this](HttpRequest request, ResponderPtr r) {
+                   const bool sized = request.query_value("sized").has_value();
+                   auto writer = r->start({}, sized ? std::optional(kBig) : std::nullopt);
+                   Pattern pattern;
+                   std::vector<std::byte> piece(1'000'003);
+                   while (pattern.at() < kBig) {
+                     piece.resize(std::min<std::size_t>(piece.size(), kBig - pattern.at()));
+                     pattern.fill(piece);
+                     if (!(*writer)->write(piece)) return;
+                   }
+                   EXPECT_TRUE((*writer)->finish());
+                   ++finished_;
+                   finished_.notify_all();
+                 });
+  }
+
+  // The client has the last byte before the handler hears of it; a test that ended the server in
+  // between would cut the handler off.
+  void await_finished(int downloads) {
+    for (int seen = finished_; seen < downloads; seen = finished_)
+      finished_.wait(seen);
   }
 
   static void check_body(HttpRequest, BodyReader& body, ResponderPtr responder) {
@@ -67,6 +78,8 @@ class ServerStreamTest : public ServerTest {
     responder->send(text_response(std::to_string(pattern.at()) + " of " +
                                   std::to_string(body.length().value_or(-1))));
   }
+
+  std::atomic<int> finished_{0};
 
   ClientRequest upload(std::int64_t size) {
     ClientRequest request;
@@ -112,6 +125,7 @@ TEST_F(ServerStreamTest, DownloadsArriveWhole) {
     EXPECT_EQ(response->body, "");
   }
   EXPECT_EQ(server_->connections(), 1);
+  await_finished(2);
 }
 
 TEST_F(ServerStreamTest, HeadOfAStreamSendsNoBody) {

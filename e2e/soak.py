@@ -24,7 +24,8 @@ from harness import FAST, LOAM, Fleet
 from programs import CHECKPOINT, PROGRESS
 
 MIB = 1 << 20
-CAPS = {"server": 768 * MIB, "node": 128 * MIB, "loam": 384 * MIB}
+# 512 MiB of parts, a part for each transfer, and the program; a node sees no parts.
+CAPS = {"server": 768 * MIB, "node": 128 * MIB, "loam": 768 * MIB}
 LARGE = 192 * MIB  # in parts
 SMALL, SMALLS = 4 * MIB, 16
 SLOW_READERS = 16

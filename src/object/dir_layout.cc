@@ -27,6 +27,9 @@ std::vector<std::string> cut_into_pieces(const std::string& encoded) {
   std::size_t start = 0;
   while (encoded.size() - start > kMaxPieceBytes) {
     std::size_t end = start + kMaxPieceBytes;
+    // What is left is a file's name too, and "." and ".." are none.
+    if (const auto rest = std::string_view(encoded).substr(end); rest == "." || rest == "..")
+      end -= 3;
     if (encoded[end - 1] == '%') end -= 1;
     if (encoded[end - 2] == '%') end -= 2;
     pieces.push_back(encoded.substr(start, end - start).append(kMoreSuffix));

@@ -48,6 +48,11 @@ TEST(DirLayout, OddKeysAreEscaped) {
   EXPECT_EQ(where(".loam-tmp/lock"), "%2Eloam-tmp/lock");
   EXPECT_EQ(where(std::string(250, 'x') + "/f"),
             std::string(240, 'x') + "%more/" + std::string(10, 'x') + "/f");
+  // A rest of "." or ".." would name another directory.
+  const std::string x237(237, 'x');
+  EXPECT_EQ(path_of_key(x237 + "xxx../f").directory(), x237 + "%more/xxx..");
+  EXPECT_EQ(path_of_key(x237 + "xxx.").file, "xxx.");
+  EXPECT_EQ(path_of_key(std::string(80, '\x7f') + ".").file, "%7F.");
   for (const char* foreign : {"", "%2f", "%41", "a%", "a%2", "%%", "%object", "x%0"}) {
     EXPECT_FALSE(decode_segment(foreign)) << foreign;
   }

@@ -10,7 +10,7 @@ if [[ ${1:-} =~ ^[0-9]+$ ]]; then
   seconds=$1
   shift
 fi
-all=$(sed -n 's/.*{"\([a-z_]*\)", run_.*/\1/p' fuzz/targets.cc)
+all=$(sed -n 's/.*{"\([a-z0-9_]*\)", run_.*/\1/p' fuzz/targets.cc)
 read -ra targets <<<"${*:-${all//$'\n'/ }}"
 for target in "${targets[@]}"; do
   [[ " ${all//$'\n'/ } " == *" $target "* ]] || { echo "fuzz: no target '$target'" >&2; exit 2; }

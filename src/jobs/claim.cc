@@ -16,31 +16,26 @@ namespace loam::jobs {
 
 namespace {
 
-// What the slot is, and what it holds or was given for this very claim. In its `repeated` is the
-// attempt of an earlier try of the claim, whose answer was lost.
 struct Slot {
   SlotOffer offer;
-  struct Attempt {
-    std::string job;
-    std::int64_t epoch = 0;
-  };
-  std::optional<Attempt> repeated;
+  // The job that an earlier try of this very claim was given, whose answer was lost.
+  std::optional<std::string> given;
 };
 
 Result<Slot> usable_slot(Operation& op, const ClaimRequest& request) {
   const auto rows = TRY(op.session.rows(
       "SELECT n.state, n.slots, n.pool, n.gpu_count, n.gpu_class, n.vram_gb, n.price_uusd_hour, "
-      "l.job_id, l.epoch, l.token_hash, l.claim FROM node n LEFT JOIN lease l ON l.node_id = n.id "
+      "l.job_id, l.token_hash, l.claim FROM node n LEFT JOIN lease l ON l.node_id = n.id "
       "AND l.slot = ? AND (l.state = 'held' OR l.claim = ?) WHERE n.id = ?",
       request.slot, request.claim, request.node));
   if (rows.empty()) return fail(ErrorCode::kNotFound, fmt::format("no node {}", request.node));
   for (const db::Row& row : rows) {
-    if (row.is_null(7) || row.text(10) != request.claim) continue;
+    if (row.is_null(7) || row.text(9) != request.claim) continue;
     // Only another server key than the one the claim was made under gives another token.
-    if (row.text(9) != sha256_hex(request.token)) {
+    if (row.text(8) != sha256_hex(request.token)) {
       return fail(ErrorCode::kConflict, "the claim was made under another server key");
     }
-    return Slot{.repeated = Slot::Attempt{row.text(7), row.integer(8)}};
+    return Slot{.given = row.text(7)};
   }
   const db::Row& node = rows.front();
   if (node.text(0) != "active" && node.text(0) != "lost") {
@@ -108,36 +103,46 @@ Result<std::vector<ResumeCandidate>> resume_candidates(Operation& op, const std:
   return out;
 }
 
-struct Described {
-  Claimed claimed;                        // its epoch is the job's last
-  std::optional<std::int64_t> old_lease;  // the epoch of an expired lease
+struct JobFacts {
+  std::string owner;
+  std::string spec;
+  std::int64_t epoch = 0;
+  std::optional<std::int64_t> lease;  // the epoch of the lease that there is
+  bool has_secrets = false;
 };
 
-Result<Described> describe(Operation& op, const std::string& job) {
+Result<JobFacts> facts_of(Operation& op, const std::string& job) {
   const auto row =
       TRY(op.session.row("SELECT j.owner, j.spec, j.epoch, l.epoch, "
                          "(SELECT count(*) FROM secret s WHERE s.job_id = j.id) FROM job j "
                          "LEFT JOIN lease l ON l.job_id = j.id WHERE j.id = ?",
                          job));
   CHECK(row.has_value());
+  return JobFacts{row->text(0), row->text(1), row->integer(2), row->opt_integer(3),
+                  row->integer(4) > 0};
+}
+
+// The job for its attempt `epoch`, which begins now or has begun.
+Result<Claimed> describe(Operation& op, const std::string& job, const JobFacts& facts,
+                         std::int64_t epoch) {
   Claimed out;
   out.job = job;
-  out.epoch = row->integer(2);
-  out.owner = row->text(0);
-  out.spec = row->text(1);
+  out.epoch = epoch;
+  out.owner = facts.owner;
+  out.spec = facts.spec;
   out.parsed = TRY(load_job_spec(out.spec));
-  if (row->integer(4) > 0) {
+  if (facts.has_secrets) {
     for (const db::Row& secret :
          TRY(op.session.rows("SELECT name, sealed FROM secret WHERE job_id = ?", job))) {
       out.sealed_secrets[secret.text(0)] = secret.text(1);
     }
   }
   // Before its first attempt a job has neither sets nor figures.
-  if (out.epoch > 0) {
+  if (facts.epoch > 0) {
     out.candidates = TRY(resume_candidates(op, job));
     out.figures = TRY(save_figures(op.session, job));
   }
-  return Described{std::move(out), row->opt_integer(3)};
+  return out;
 }
 
 // The job's earlier attempt, whose lease expired without being renewed, is lost now.
@@ -182,17 +187,17 @@ Status hand_over(Operation& op, const ClaimRequest& request, const std::string& 
 
 Result<std::optional<Claimed>> claim_job(Operation& op, const ClaimRequest& request) {
   const Slot slot = TRY(usable_slot(op, request));
-  if (slot.repeated) {
-    Claimed again = TRY(describe(op, slot.repeated->job)).claimed;
-    CHECK(again.epoch == slot.repeated->epoch);
-    return again;
+  if (slot.given) {
+    const JobFacts facts = TRY(facts_of(op, *slot.given));
+    return TRY(describe(op, *slot.given, facts, facts.epoch));
   }
   const auto best = TRY(best_candidate(op, slot.offer, request.node));
   if (!best) return std::optional<Claimed>();
   TRY_VOID(dequeue(op, best->job));
-  auto [claimed, old_lease] = TRY(describe(op, best->job));
-  if (old_lease) TRY_VOID(end_expired(op, best->job, *old_lease));
-  ++claimed.epoch;
+  const JobFacts facts = TRY(facts_of(op, best->job));
+  // First, for what is lost now counts in the advice that the next attempt gets.
+  if (facts.lease) TRY_VOID(end_expired(op, best->job, *facts.lease));
+  const Claimed claimed = TRY(describe(op, best->job, facts, facts.epoch + 1));
   TRY_VOID(hand_over(op, request, claimed.job, claimed.epoch, claimed.parsed, claimed.owner));
   return claimed;
 }

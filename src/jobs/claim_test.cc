@@ -86,6 +86,23 @@ TEST(ClaimTest, ARepeatedClaimGetsTheSameLease) {
   EXPECT_NE((*must(world.try_claim(request))).claimed.job, first.claimed.job);
 }
 
+// The attempt whose lease expired ends with the next claim, and counts in what that is told.
+TEST(ClaimTest, TheAdviceKnowsTheLossThatLedToTheClaim) {
+  World world;
+  world.submit();
+  world.claim(world.enrol());
+  const std::string next = world.enrol();
+  world.pass(200'000);
+  const Held again = world.claim(next);
+  EXPECT_EQ(again.claimed.epoch, 2);
+  EXPECT_EQ(world.number("SELECT interruptions FROM exposure"), 1);
+  const std::int64_t known = again.claimed.figures.between_interruptions_us;
+  EXPECT_LT(known, kAssumedBetweenInterruptionsUs);
+  EXPECT_EQ(known, must(world.read([&](db::Session& s) {
+                     return save_figures(s, again.claimed.job);
+                   })).between_interruptions_us);
+}
+
 TEST(ClaimTest, SlotsOfANodeAreDistinct) {
   World world;
   const std::string node = world.enrol({.slots = 4});

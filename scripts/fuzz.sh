@@ -23,8 +23,8 @@ cmake --build --preset fuzz -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 one() {
   local target=$1 seconds=$2 found=build/fuzz/found/$1 grown=build/fuzz/corpus/$1
   mkdir -p "$found" "$grown"
-  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=10 -rss_limit_mb=2048 \
-    -max_len=4096 -print_final_stats=1 -artifact_prefix="$found/" "$grown" fuzz/corpus/"$target" \
+  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=10 \
+    -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 -artifact_prefix="$found/" "$grown" fuzz/corpus/"$target" \
     >"$found/log" 2>&1; then
     echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$found/log") runs"
   else

@@ -139,10 +139,10 @@ Result<DirectTree> local_tree(const AnyEnd& end) {
 
 // Small objects cost mostly the wait for an answer, so many are in flight; large ones, whose parts
 // go in parallel, fill the line with few.
-std::size_t threads_for(const std::vector<DirectItem>& items) {
+std::size_t threads_for(std::size_t count, std::int64_t bytes) {
   constexpr std::int64_t kSmallMean = std::int64_t{1} << 20;
-  const auto count = static_cast<std::int64_t>(items.size());
-  return total_bytes(items) < count * kSmallMean ? kSmallDirectThreads : kDirectThreads;
+  return bytes < static_cast<std::int64_t>(count) * kSmallMean ? kSmallDirectThreads
+                                                               : kDirectThreads;
 }
 
 }  // namespace
@@ -226,9 +226,10 @@ Result<DirectPlan> plan_direct(const DirectPair& pair, bool recursive) {
 
 Status run_direct(const DirectPair& pair, const std::vector<DirectItem>& items) {
   catch_interrupts();
+  const std::int64_t bytes = total_bytes(items);
   ProgressBar bar(pair.from_store ? (pair.to_store ? "copying" : "downloading") : "uploading",
-                  total_bytes(items));
-  return run_parallel(items.size(), threads_for(items), [&](std::size_t i) -> Status {
+                  bytes);
+  return run_parallel(items.size(), threads_for(items.size(), bytes), [&](std::size_t i) -> Status {
     if (interrupted()) return fail(ErrorCode::kCanceled, "interrupted");
     Status done = transfer(pair, items[i], bar);
     if (done || done.error().code == ErrorCode::kCanceled) return done;

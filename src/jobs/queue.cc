@@ -18,7 +18,6 @@ Result<std::int64_t> shape_id(Operation& op, const std::string& requirement) {
 
 Status enqueue(Operation& op, const QueueEntry& entry, std::int64_t queue_class,
                std::int64_t delay_ms) {
-  TRY_VOID(dequeue(op, entry.job));
   TRY_VOID(op.session.exec_later(
       "INSERT INTO queue (job_id, owner, shape, ready, class, priority, seq, not_before_lc) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -35,6 +34,7 @@ Status enqueue_job(Operation& op, const std::string& job, std::int64_t queue_cla
   const auto row =
       TRY(op.session.row("SELECT owner, shape, priority, seq FROM job WHERE id = ?", job));
   CHECK(row.has_value());
+  TRY_VOID(dequeue(op, job));
   return enqueue(op, {job, row->text(0), row->integer(1), row->integer(2), row->integer(3)},
                  queue_class, delay_ms);
 }

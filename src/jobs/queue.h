@@ -23,7 +23,8 @@ struct QueueEntry {
 // The id of a requirement (Resources::key), the same for equal text.
 Result<std::int64_t> shape_id(Operation& op, const std::string& requirement);
 
-// Puts a job in, to be handed out once the lease clock has passed `delay_ms` more.
+// Puts a job in that is not in it, to be handed out once the lease clock has passed `delay_ms`
+// more.
 Status enqueue(Operation& op, const QueueEntry& entry, std::int64_t queue_class,
                std::int64_t delay_ms);
 Status enqueue_job(Operation& op, const std::string& job, std::int64_t queue_class,

@@ -90,6 +90,18 @@ void abort_quietly(S3Endpoint& endpoint, const std::string& key, const std::stri
   }
 }
 
+// What is not completed leaves nothing behind.
+Result<ObjectInfo> complete_or_abort(const S3Writer& writer, Result<std::vector<UploadedPart>> sent,
+                                     CompleteRequest request) {
+  const auto complete = [&]() -> Result<ObjectInfo> {
+    request.parts = TRY(std::move(sent));
+    return s3_complete_upload(writer.endpoint, writer.conditions, request);
+  };
+  auto info = complete();
+  if (!info) abort_quietly(writer.endpoint, request.whole_key, request.upload_id);
+  return info;
+}
+
 Result<std::vector<UploadedPart>> send_parts(const S3Writer& writer, const std::string& whole_key,
                                              const std::string& upload_id, PartSource& parts,
                                              std::string first, std::int64_t length) {
@@ -126,16 +138,9 @@ Result<ObjectInfo> put_in_parts(const S3Writer& writer, const std::string& key, 
   const std::string whole_key = writer.endpoint.options().prefix + key;
   const std::string put_id = writer.conditions.new_put_id();
   const std::string upload_id = TRY(s3_begin_upload(writer.endpoint, whole_key, put_id));
-  auto sent = send_parts(writer, whole_key, upload_id, parts, std::move(first), options.length);
-  Error why = sent ? Error{} : sent.error();
-  if (sent) {
-    auto info = s3_complete_upload(writer.endpoint, writer.conditions,
-                                   {whole_key, key, upload_id, put_id, *std::move(sent), options});
-    if (info) return info;
-    why = std::move(info).error();
-  }
-  abort_quietly(writer.endpoint, whole_key, upload_id);
-  return fail(std::move(why));
+  return complete_or_abort(
+      writer, send_parts(writer, whole_key, upload_id, parts, std::move(first), options.length),
+      {whole_key, key, upload_id, put_id, {}, options});
 }
 
 Result<ObjectInfo> put_whole(const S3Writer& writer, const std::string& key,
@@ -205,16 +210,7 @@ Result<ObjectInfo> copy_in_parts(const S3Writer& writer, const std::string& from
     }
     return sending.finish();
   };
-  auto sent = send_all();
-  Error why = sent ? Error{} : sent.error();
-  if (sent) {
-    auto info = s3_complete_upload(writer.endpoint, writer.conditions,
-                                   {prefix + to, to, upload_id, put_id, *std::move(sent), {}});
-    if (info) return info;
-    why = std::move(info).error();
-  }
-  abort_quietly(writer.endpoint, prefix + to, upload_id);
-  return fail(std::move(why));
+  return complete_or_abort(writer, send_all(), {prefix + to, to, upload_id, put_id, {}, {}});
 }
 
 }  // namespace

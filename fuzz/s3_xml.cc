@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/encoding.h"
+#include "base/iso_time.h"
 #include "fuzz/targets.h"
-#include "object/s3_time.h"
 
 namespace loam::fuzz {
 

@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/encoding.h"
+#include "base/iso_time.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "object/multipart.h"
-#include "object/s3_time.h"
 
 namespace loam::cli {
 
@@ -37,7 +37,7 @@ Result<CheckFinding> check_clock(object::S3Store& store) {
   object::S3Call call;
   call.query = {{"list-type", "2"}, {"max-keys", "1"}};
   const object::S3Answer answer = TRY(store.endpoint().call(call));
-  const auto date = object::parse_http_date(answer.http.headers.get("Date").value_or(""));
+  const auto date = parse_http_date(answer.http.headers.get("Date").value_or(""));
   if (!date) return CheckFinding{"clock", true, "the service does not tell its time", ""};
   const std::int64_t off = *date - SystemClock().wall_ms();
   const std::string text =

@@ -65,10 +65,6 @@ TEST(ProgressTextTest, RateAndTimeLeft) {
 }
 
 TEST(TimeTextTest, TimesAndAges) {
-  EXPECT_EQ(parse_utc_ms("1970-01-01T00:01:00Z"), 60'000);
-  EXPECT_EQ(parse_utc_ms("1970-01-01T00:00:01.250Z"), 1'250);
-  EXPECT_FALSE(parse_utc_ms("yesterday"));
-  EXPECT_FALSE(parse_utc_ms("1970-01-01T00:00:01"));
   EXPECT_EQ(age_text("1970-01-01T00:00:00Z", 59'000), "59 s ago");
   EXPECT_EQ(age_text("1970-01-01T00:00:00Z", 3'600'000), "60 min ago");
   EXPECT_EQ(age_text("1970-01-01T00:00:00Z", 30 * 3'600'000LL), "30 h ago");
@@ -76,6 +72,7 @@ TEST(TimeTextTest, TimesAndAges) {
   EXPECT_EQ(age_text("?", 0), "?");
   EXPECT_EQ(clock_text("2026-11-30T15:30:01Z"), "15:30:01");
   EXPECT_EQ(clock_text(""), "--:--:--");
+  EXPECT_EQ(clock_text("6-11-30T15:30:08Z"), "--:--:--");
 }
 
 }  // namespace

@@ -2,15 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace loam::cli {
-
-// Milliseconds since the Unix epoch of "2026-11-30T15:30:00Z", with or without a fraction; nothing
-// for other text.
-std::optional<std::int64_t> parse_utc_ms(std::string_view text);
 
 // "3 min ago", "2 h ago", "12 d ago"; the text itself if it is no time, "now" if it lies ahead.
 std::string age_text(std::string_view utc, std::int64_t now_ms);

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "base/iso_time.h"
 #include "base/json.h"
 #include "io/file.h"
 #include "object/s3_credentials.h"
-#include "object/s3_time.h"
 #include "object/s3_xml.h"
 
 namespace loam::object {

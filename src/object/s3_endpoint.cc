@@ -9,9 +9,9 @@
 
 #include "base/digest.h"
 #include "base/encoding.h"
+#include "base/iso_time.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "object/s3_time.h"
 #include "object/s3_xml.h"
 
 namespace loam::object {

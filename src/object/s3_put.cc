@@ -9,13 +9,13 @@
 
 #include "base/encoding.h"
 #include "base/fail_point.h"
+#include "base/iso_time.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "object/multipart.h"
 #include "object/part_source.h"
 #include "object/s3_multipart.h"
 #include "object/s3_read.h"
-#include "object/s3_time.h"
 #include "object/s3_xml.h"
 
 namespace loam::object {

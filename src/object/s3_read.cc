@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "base/encoding.h"
-#include "object/s3_time.h"
+#include "base/iso_time.h"
 #include "object/s3_xml.h"
 
 namespace loam::object {

@@ -8,7 +8,7 @@
 #include <pugixml.hpp>
 
 #include "base/encoding.h"
-#include "object/s3_time.h"
+#include "base/iso_time.h"
 
 namespace loam::object {
 

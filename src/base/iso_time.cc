@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "object/s3_time.h"
+#include "base/iso_time.h"
 
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <string_view>
 
-namespace loam::object {
+namespace loam {
 
 namespace {
 
@@ -85,7 +84,7 @@ std::optional<std::int64_t> milliseconds_of(const std::tm& parts) {
 
 }  // namespace
 
-std::optional<std::int64_t> parse_iso_time(const std::string& text) {
+std::optional<std::int64_t> parse_iso_time(std::string_view text) {
   Reader reader(text);
   std::tm parts{};
   parts.tm_year = reader.digits(4) - 1900;
@@ -105,7 +104,7 @@ std::optional<std::int64_t> parse_iso_time(const std::string& text) {
   return *whole + fraction;
 }
 
-std::optional<std::int64_t> parse_http_date(const std::string& text) {
+std::optional<std::int64_t> parse_http_date(std::string_view text) {
   Reader reader(text);
   std::tm parts{};
   reader.skip(3);  // the day of the week
@@ -122,4 +121,4 @@ std::optional<std::int64_t> parse_http_date(const std::string& text) {
   return milliseconds_of(parts);
 }
 
-}  // namespace loam::object
+}  // namespace loam

@@ -185,5 +185,8 @@ def test_f7_a_restore_that_breaks_off_goes_on(ceph, monkeypatch):
             fleet.node("second")
             resumed(fleet, job)
             assert faults == []
+            ranges = [r.headers["range"] for r in proxy.requests if "/ckpt/" in r.target and "range" in r.headers]
+            begins = [int(one.removeprefix("bytes=").removesuffix("-")) for one in ranges]
+            assert begins and begins == sorted(begins), f"what had come was asked for again: {ranges}"
         finally:
             fleet.close()

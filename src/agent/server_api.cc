@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/encoding.h"
 #include "net/status.h"
 #include "object/s3_xml.h"
@@ -12,10 +14,13 @@ namespace loam::agent {
 namespace {
 
 // A store refuses what the server granted when the grant has run out, when it is busy, or when its
-// clock is another: a fresh grant may help. Only what is not there stays so. Of the answer only
-// what is meant for people is repeated: stores quote session tokens, and proxies the signed URL.
+// clock is another: a fresh grant may help. Only what is not there, or shorter, stays so. Of the
+// answer only what is meant for people is repeated: stores quote session tokens, and proxies the
+// signed URL.
 Error refused_by_store(const net::HttpResponse& response) {
-  const ErrorCode code = response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
+  ErrorCode code = ErrorCode::kUnavailable;
+  if (response.status == 404) code = ErrorCode::kNotFound;
+  if (response.status == 416) code = ErrorCode::kInvalidArgument;
   const auto said = object::parse_s3_error(response.body);
   return {code,
           fmt::format("the store refused a request that the server had granted: HTTP status {}{}",
@@ -92,13 +97,31 @@ Result<std::string> ServerApi::put(Upload upload, const CallOptions& options) co
   return etag;
 }
 
-Status ServerApi::download(const std::string& url, const net::Headers& headers,
-                           const CallOptions& options,
-                           std::function<Status(std::span<const std::byte>)> sink) const {
+Status ServerApi::download(Download download, const CallOptions& options) const {
   net::ClientRequest request;
-  request.url = url;
-  request.headers = headers;
-  request.sink = std::move(sink);
+  request.url = download.url;
+  request.headers = download.headers;
+  // Not among the headers that a store's grant is signed with, so that it may be added to them.
+  if (download.from > 0) request.headers.set("Range", fmt::format("bytes={}-", download.from));
+  std::int64_t surplus = 0;  // bytes before `from` that come all the same
+  request.before_sink = [&](const net::HttpResponse& head) -> Status {
+    if (download.begins) download.begins();
+    if (head.status != 206) {
+      surplus = download.from;
+      return {};
+    }
+    const std::string range = head.headers.get("Content-Range").value_or("");
+    if (range.starts_with(fmt::format("bytes {}-", download.from))) return {};
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("'{}' came where bytes from {} on were asked for", printable(range),
+                            download.from));
+  };
+  request.sink = [&](std::span<const std::byte> bytes) -> Status {
+    const std::int64_t cut = std::min<std::int64_t>(surplus, std::ssize(bytes));
+    surplus -= cut;
+    bytes = bytes.subspan(static_cast<std::size_t>(cut));
+    return bytes.empty() ? Status() : download.sink(bytes);
+  };
   TRY(send(std::move(request), options));
   return {};
 }

@@ -46,9 +46,16 @@ class ServerApi {
   };
   Result<std::string> put(Upload upload, const CallOptions& options) const;
 
-  // GET of a granted URL into `sink`.
-  Status download(const std::string& url, const net::Headers& headers, const CallOptions& options,
-                  std::function<Status(std::span<const std::byte>)> sink) const;
+  // GET of what lies behind a granted URL from byte `from` on.
+  struct Download {
+    std::string url;  // absolute, or below the server
+    net::Headers headers;
+    std::int64_t from = 0;
+    std::function<void()> begins;  // if set: the answer is there, its bytes will follow
+    std::function<Status(std::span<const std::byte>)> sink;
+  };
+  // kInvalidArgument if it ends at or before `from`.
+  Status download(Download download, const CallOptions& options) const;
 
  private:
   Result<net::HttpResponse> send(net::ClientRequest request, const CallOptions& options) const;

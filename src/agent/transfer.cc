@@ -191,12 +191,14 @@ Status Transfer::get_one(const DownloadFile& file) const {
   {
     const io::Fd fd =
         TRY(io::open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, file.mode));
-    TRY_VOID(api_.download(granted.url, granted.headers, options(deadline_for(file.size)),
-                           [&](std::span<const std::byte> bytes) -> Status {
-                             hash.update(bytes);
-                             size += static_cast<std::int64_t>(bytes.size());
-                             return io::write_all(fd.get(), bytes);
-                           }));
+    TRY_VOID(api_.download({.url = granted.url,
+                            .headers = granted.headers,
+                            .sink = [&](std::span<const std::byte> bytes) -> Status {
+                              hash.update(bytes);
+                              size += std::ssize(bytes);
+                              return io::write_all(fd.get(), bytes);
+                            }},
+                           options(deadline_for(file.size))));
     if (fchmod(fd.get(), file.mode) != 0) return fail(io::error_from_errno(errno, "chmod"));
   }
   if (size != file.size || (!file.sha256.empty() && hash.finish_hex() != file.sha256)) {
@@ -221,25 +223,25 @@ Status Transfer::fetch(const Json& ref, std::int64_t size,
   int in_vain = 0;
   const Status status = insist([&]() -> Status {
     const Granted granted = TRY(grant("get", ref));
-    std::int64_t at = 0;
     const std::int64_t before = taken;
-    Status got = api_.download(granted.url, granted.headers, options(std::chrono::hours(24)),
-                               [&](std::span<const std::byte> bytes) -> Status {
-                                 const std::int64_t known =
-                                     std::clamp<std::int64_t>(taken - at, 0, std::ssize(bytes));
-                                 at += std::ssize(bytes);
-                                 bytes = bytes.subspan(static_cast<std::size_t>(known));
-                                 taken += std::ssize(bytes);
-                                 Status passed = bytes.empty() ? Status() : sink(bytes);
-                                 if (!passed) fatal = passed.error();
-                                 return passed;
-                               });
-    if (got && taken < size) {
+    bool begun = false;
+    Status got = api_.download({.url = granted.url,
+                                .headers = granted.headers,
+                                .from = taken,
+                                .begins = [&] { begun = true; },
+                                .sink = [&](std::span<const std::byte> bytes) -> Status {
+                                  taken += std::ssize(bytes);
+                                  Status passed = sink(bytes);
+                                  if (!passed) fatal = passed.error();
+                                  return passed;
+                                }},
+                               options(std::chrono::hours(24)));
+    if (taken < size && got) {
       got = fail(ErrorCode::kUnavailable, fmt::format("{} of {} bytes came", taken, size));
     }
     // What ends at the same place again and again has its end there.
-    if (!got && at > 0 && taken == before && ++in_vain == kTriesInVain) fatal = got.error();
-    return fatal ? Status() : got;
+    if (!got && begun && taken == before && ++in_vain == kTriesInVain) fatal = got.error();
+    return fatal || taken == size ? Status() : got;
   });
   if (fatal) return fail(*fatal);
   return status;

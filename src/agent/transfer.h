@@ -41,8 +41,8 @@ class Transfer {
   // The ETag of each, in order.
   Result<std::vector<std::string>> upload(const std::vector<UploadFile>& files) const;
   Status download(const std::vector<DownloadFile>& files) const;
-  // One object of `size` bytes into a sink, which gets each byte once: where a download broke, the
-  // next begins anew, and what the sink has already is left out.
+  // One object of `size` bytes into a sink, which gets each byte once: where a download broke off,
+  // the next goes on.
   Status fetch(const Json& ref, std::int64_t size,
                const std::function<Status(std::span<const std::byte>)>& sink) const;
 

@@ -241,7 +241,8 @@ std::size_t CurlTransfer::take_response(std::span<const std::byte> bytes) {
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
   if (request_.sink && status >= 200 && status < 300) {
-    Status taken = request_.sink(bytes);
+    Status taken = show_head(static_cast<int>(status));
+    if (taken) taken = request_.sink(bytes);
     moved_ = Clock::now();  // the time that the sink took is not the server's
     if (!taken) return abort_with(std::move(taken.error()), std::size_t{0});
     return bytes.size();
@@ -256,6 +257,13 @@ std::size_t CurlTransfer::take_response(std::span<const std::byte> bytes) {
   if (response_.body.empty()) reserve_body(limit);
   response_.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return bytes.size();
+}
+
+Status CurlTransfer::show_head(int status) {
+  if (head_shown_ || !request_.before_sink) return {};
+  head_shown_ = true;
+  response_.status = status;
+  return request_.before_sink(response_);
 }
 
 // A body of known length is not copied again and again while it grows.

@@ -37,6 +37,7 @@ class CurlTransfer {
   Error error_of(CURLcode code);
 
   std::size_t take_response(std::span<const std::byte> bytes);
+  Status show_head(int status);
   void reserve_body(std::uint64_t limit);
   std::size_t take_header(std::string_view line);
   std::size_t give_body(std::span<std::byte> out);
@@ -54,6 +55,7 @@ class CurlTransfer {
   HttpResponse response_;
   std::optional<Error> error_;
   bool header_complete_ = false;
+  bool head_shown_ = false;
   std::int64_t body_left_ = 0;
   int attempts_ = 0;
   TimePoint started_;

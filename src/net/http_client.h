@@ -26,6 +26,8 @@ struct ClientRequest {
   // If set, a 2xx body goes here as it arrives instead of into HttpResponse::body. Returning an
   // error aborts the request with it.
   std::function<Status(std::span<const std::byte>)> sink;
+  // If set, shown status and headers before the first byte goes to the sink; may abort as that.
+  std::function<Status(const HttpResponse& head)> before_sink;
   // For streams without end (SSE): asked about ten times a second; true aborts with kCanceled.
   std::function<bool()> canceled;
   std::chrono::milliseconds connect_timeout{5'000};

@@ -242,6 +242,13 @@ TEST_F(HttpClientTest, SourcesAndSinksEndARequestWithTheirError) {
     return fail(ErrorCode::kDataCorrupt, "the sink's reason");
   };
   EXPECT_EQ(client_->send(request).error().message, "the sink's reason");
+  // A server of its own: the first one closes its connection, and may do so under a request.
+  const auto again = serve("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+  request.url = again->url();
+  request.before_sink = [](const HttpResponse&) -> Status {
+    return fail(ErrorCode::kDataCorrupt, "the head's reason");
+  };
+  EXPECT_EQ(client_->send(request).error().message, "the head's reason");
 
   request = ClientRequest{};
   request.method = "PUT";
@@ -276,8 +283,12 @@ TEST_F(HttpClientTest, OnlyGoodBodiesGoToTheSinkAndOthersAreBounded) {
   EXPECT_EQ(client_->send(request).error().code, ErrorCode::kTooLarge);
   const auto good = serve("HTTP/1.1 206 Partial\r\nContent-Length: 4\r\n\r\ngood");
   request.url = good->url();
+  request.before_sink = [&](const HttpResponse& head) -> Status {
+    sunk += fmt::format("{} {}: ", head.status, *head.headers.get("Content-Length"));
+    return {};
+  };
   ASSERT_TRUE(client_->send(request));
-  EXPECT_EQ(sunk, "good");
+  EXPECT_EQ(sunk, "206 4: good");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ def minio():
 
 
 def test_the_conformance_suite_on_minio(minio):
-    run_the_conformance_suite(minio)
+    run_the_conformance_suite(minio, LOAM_TEST_S3_SERVICE="minio")
 
 
 def test_files_of_many_sizes_on_minio(minio, tmp_path):

@@ -86,8 +86,7 @@ Status list_level(object::ObjectStore& store, const DirectEnd& end, Lines& lines
       lines.directory(prefix);
     for (const object::ObjectInfo& object : page.objects)
       lines.object(object);
-    if (!page.next_after || reader_gone()) return {};
-    options.after = *page.next_after;
+    if (reader_gone() || !object::advance(options, page)) return {};
   }
 }
 

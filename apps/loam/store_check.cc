@@ -83,6 +83,8 @@ Result<CheckFinding> check_checksums(object::S3Store& store, const std::string& 
 Result<CheckFinding> check_multipart(object::S3Store& store, const std::string& key) {
   object::MultipartUploads& uploads = *store.multipart();
   const std::string id = TRY(uploads.begin_upload(key));
+  const auto listed = uploads.list_uploads(key.substr(0, key.size() - 1));
+  const bool seen = listed && listed->size() == 1;
   const auto try_it = [&]() -> Result<bool> {
     const auto first = TRY(uploads.put_part(key, id, 1, "a"));
     const auto second = TRY(uploads.put_part(key, id, 2, "b"));
@@ -91,10 +93,14 @@ Result<CheckFinding> check_multipart(object::S3Store& store, const std::string& 
   const auto small = try_it();
   TRY_VOID(uploads.abort_upload(key, id));
   if (!small) return fail(small.error());
-  return CheckFinding{"multipart", true,
-                      *small ? "works; parts may have any size"
-                             : "works; parts but the last need 5 MiB, as with AWS",
-                      ""};
+  return CheckFinding{
+      "multipart", seen,
+      fmt::format("works; {}; uploads in progress are {}",
+                  *small ? "parts may have any size" : "parts but the last need 5 MiB, as with AWS",
+                  seen ? "listed" : "listed to those only who know their keys"),
+      seen ? ""
+           : "let the service abort uploads that died (MinIO does after a day): Loam cannot see "
+             "them"};
 }
 
 Result<CheckFinding> check_keys(object::S3Store& store, const std::string& prefix) {

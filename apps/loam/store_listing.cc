@@ -12,11 +12,12 @@ namespace loam::cli {
 namespace {
 
 std::string list_url(const std::string& prefix, bool delimiter, int limit,
-                     const std::string& after) {
+                     const std::string& after = "", const std::string& token = "") {
   std::string url =
       fmt::format("/v1/store?prefix={}&limit={}", percent_encode(prefix, false), limit);
   if (delimiter) url += "&delimiter=1";
   if (!after.empty()) url += "&after=" + percent_encode(after, false);
+  if (!token.empty()) url += "&token=" + percent_encode(token, false);
   return url;
 }
 
@@ -34,8 +35,10 @@ Result<StoreListing> list_directory(const ApiClient& client, const std::string& 
                                     bool recursive) {
   StoreListing out;
   std::string after;
+  std::string token;
   do {
-    const Json page = TRY(client.get(list_url(as_prefix(directory), !recursive, 1'000, after)));
+    const Json page =
+        TRY(client.get(list_url(as_prefix(directory), !recursive, 1'000, after, token)));
     for (const Json& object : member_of(page, "objects"))
       out.objects.push_back(object_from(object));
     for (const Json& below : member_of(page, "prefixes")) {
@@ -47,13 +50,14 @@ Result<StoreListing> list_directory(const ApiClient& client, const std::string& 
                               store_text(directory), kMaxListedObjects));
     }
     after = text_of(page, "next_after");
+    token = text_of(page, "next_token");
   } while (!after.empty());
   return out;
 }
 
 Result<std::optional<StoreObject>> find_object(const ApiClient& client, const std::string& path) {
   // An exact match sorts before everything that begins with it.
-  const Json page = TRY(client.get(list_url(path, false, 1, "")));
+  const Json page = TRY(client.get(list_url(path, false, 1)));
   for (const Json& object : member_of(page, "objects")) {
     if (text_of(object, "path") == path) return std::optional(object_from(object));
   }
@@ -62,7 +66,7 @@ Result<std::optional<StoreObject>> find_object(const ApiClient& client, const st
 
 Result<bool> is_store_directory(const ApiClient& client, const std::string& path) {
   if (path == "/") return true;
-  const Json page = TRY(client.get(list_url(as_prefix(path), false, 1, "")));
+  const Json page = TRY(client.get(list_url(as_prefix(path), false, 1)));
   return !member_of(page, "objects").empty();
 }
 

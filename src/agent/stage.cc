@@ -26,12 +26,14 @@ Status stage_input(const Transfer& transfer, const ServerApi& api, const Lease& 
                    const jobs::SyncRule& rule, std::size_t index, const std::string& work_dir) {
   std::string to = work_dir + "/" + rule.to;
   std::string after;
+  std::string token;
   while (true) {
     Json page;
     TRY_VOID(transfer.insist([&]() -> Status {
-      page = TRY(api.get(fmt::format("/v1/node/jobs/{}/inputs/{}?after={}", lease.job(), index,
-                                     percent_encode(after, false)),
-                         {.lease = lease.header()}));
+      page = TRY(
+          api.get(fmt::format("/v1/node/jobs/{}/inputs/{}?after={}&token={}", lease.job(), index,
+                              percent_encode(after, false), percent_encode(token, false)),
+                  {.lease = lease.header()}));
       return {};
     }));
     std::vector<DownloadFile> files;
@@ -51,6 +53,7 @@ Status stage_input(const Transfer& transfer, const ServerApi& api, const Lease& 
     TRY_VOID(make_parents(files));
     TRY_VOID(transfer.download(files));
     after = TRY(json_string(page, "next_after", ""));
+    token = TRY(json_string(page, "next_token", ""));
     if (after.empty()) return {};
   }
 }

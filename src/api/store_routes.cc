@@ -73,6 +73,7 @@ Result<Json> list(const ApiContext& context, const net::HttpRequest& request) {
   }
   object::ListOptions options;
   options.after = request.query_value("after").value_or("");
+  options.token = request.query_value("token").value_or("");
   options.limit = static_cast<std::size_t>(TRY(query_int(request, "limit", 1000, 1, 1000)));
   options.delimiter = request.query_value("delimiter").has_value();
   const std::string prefix = path.substr(1);
@@ -89,7 +90,8 @@ Result<Json> list(const ApiContext& context, const net::HttpRequest& request) {
     prefixes.push_back("/" + below);
   return Json{{"objects", std::move(objects)},
               {"prefixes", std::move(prefixes)},
-              {"next_after", page.next_after ? Json(*page.next_after) : Json()}};
+              {"next_after", page.next_after ? Json(*page.next_after) : Json()},
+              {"next_token", page.token}};
 }
 
 }  // namespace

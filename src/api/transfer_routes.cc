@@ -50,15 +50,16 @@ Result<Json> inputs(const ApiContext& context, const net::HttpRequest& request) 
   if (!index || *index >= static_cast<std::int64_t>(job.spec.before.size())) {
     return fail(ErrorCode::kNotFound, fmt::format("the job declares no input {}", printable(text)));
   }
-  const control::InputPage page = TRY(
-      control::list_input(context.services.store, job.spec.before[static_cast<std::size_t>(*index)],
-                          request.query_value("after").value_or("")));
+  const control::InputPage page = TRY(control::list_input(
+      context.services.store, job.spec.before[static_cast<std::size_t>(*index)],
+      request.query_value("after").value_or(""), request.query_value("token").value_or("")));
   Json files = Json::array();
   for (const control::InputFile& file : page.files) {
     files.push_back({{"path", file.path}, {"size", file.size}, {"etag", file.etag}});
   }
   return Json{{"files", std::move(files)},
-              {"next_after", page.next_after.empty() ? Json() : Json(page.next_after)}};
+              {"next_after", page.next_after.empty() ? Json() : Json(page.next_after)},
+              {"next_token", page.next_token}};
 }
 
 void add_log(const ApiContext& context, const net::HttpRequest& request, net::BodyReader& body,

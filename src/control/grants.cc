@@ -65,7 +65,7 @@ Result<std::string> readable_key(db::Session& session, const jobs::Lease& lease,
 }
 
 Result<InputPage> list_input(object::ObjectStore& store, const jobs::SyncRule& rule,
-                             const std::string& after) {
+                             const std::string& after, const std::string& token) {
   const std::string base = key_of(rule.from);
   InputPage page;
   if (after.empty() && !rule.from.ends_with('/')) {
@@ -77,7 +77,7 @@ Result<InputPage> list_input(object::ObjectStore& store, const jobs::SyncRule& r
     if (single.error().code != ErrorCode::kNotFound) return fail(single.error());
   }
   const std::string prefix = base + "/";
-  object::ListOptions options;
+  object::ListOptions options{.token = token};
   if (!after.empty()) options.after = prefix + after;
   const object::ListPage listed = TRY(store.list(prefix, options));
   for (const object::ObjectInfo& info : listed.objects) {
@@ -91,6 +91,7 @@ Result<InputPage> list_input(object::ObjectStore& store, const jobs::SyncRule& r
                 fmt::format("the input {} does not exist in the store", rule.from));
   }
   if (listed.next_after) page.next_after = listed.next_after->substr(prefix.size());
+  page.next_token = listed.token;
   return page;
 }
 

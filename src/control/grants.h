@@ -31,9 +31,10 @@ struct InputFile {
 struct InputPage {
   std::vector<InputFile> files;
   std::string next_after;  // empty at the end
+  std::string next_token;  // goes with it
 };
 // Lists one declared input, page by page. An input that does not exist is kNotFound.
 Result<InputPage> list_input(object::ObjectStore& store, const jobs::SyncRule& rule,
-                             const std::string& after);
+                             const std::string& after, const std::string& token);
 
 }  // namespace loam::control

@@ -19,6 +19,9 @@ struct StoreFactory {
   std::function<std::shared_ptr<ObjectStore>()> make;
   // Its ETags may be made of the content, as those of S3 are.
   bool etags_name_content = false;
+  // Keeps keys as paths of a tree, as MinIO does: refuses "a//b" and "a/../b", and does not list
+  // "a/b" beside "a".
+  bool keeps_a_tree = false;
 };
 inline std::ostream& operator<<(std::ostream& out, const StoreFactory& factory) {
   return out << factory.name;

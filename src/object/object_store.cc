@@ -51,6 +51,14 @@ Result<std::string> get_bytes(ObjectStore& store, const std::string& key, std::i
   return bytes;
 }
 
+bool advance(ListOptions& options, const ListPage& page) {
+  if (!page.next_after) return false;
+  CHECK(*page.next_after > options.after);
+  options.after = *page.next_after;
+  options.token = page.token;
+  return true;
+}
+
 Status for_each_object(ObjectStore& store, const std::string& prefix,
                        const std::function<Status(const ObjectInfo&)>& visit) {
   ListOptions options;
@@ -58,9 +66,7 @@ Status for_each_object(ObjectStore& store, const std::string& prefix,
     const ListPage page = TRY(store.list(prefix, options));
     for (const ObjectInfo& object : page.objects)
       TRY_VOID(visit(object));
-    if (!page.next_after) return {};
-    CHECK(*page.next_after > options.after);
-    options.after = *page.next_after;
+    if (!advance(options, page)) return {};
   }
 }
 

@@ -57,12 +57,17 @@ struct ListPage {
   std::vector<ObjectInfo> objects;        // ascending by bytes of the key
   std::vector<std::string> prefixes;      // with a delimiter: common prefixes, each ending in it
   std::optional<std::string> next_after;  // pass as `after` for the next page; none at the end
+  std::string token;                      // pass with it; may be empty
 };
 struct ListOptions {
-  std::string after;         // only keys, and with a delimiter only prefixes, greater than this
+  std::string after;  // only keys, and with a delimiter only prefixes, greater than this
+  std::string token;  // of the page that ended with `after`: some services lose keys without it
   std::size_t limit = 1000;  // 1 to kMaxListLimit, objects and prefixes together
   bool delimiter = false;    // group by '/' past the prefix
 };
+
+// Makes the options those of the page after `page`; false if that was the last.
+bool advance(ListOptions& options, const ListPage& page);
 
 class MultipartUploads;  // multipart.h
 class Presigner;         // presign.h

@@ -140,10 +140,11 @@ Status S3Store::remove_all(const std::vector<std::string>& keys) {
 Result<ListPage> S3Store::list_once(const std::string& prefix, const ListOptions& options,
                                     std::string& token, bool& more) {
   const std::string& own = endpoint_.options().prefix;
+  const std::string asked = own + prefix;
   S3Call call;
   call.query = {{"list-type", "2"},
                 {"encoding-type", "url"},
-                {"prefix", own + prefix},
+                {"prefix", asked},
                 {"max-keys", std::to_string(options.limit)}};
   if (options.delimiter) call.query.emplace_back("delimiter", "/");
   if (!token.empty()) {
@@ -164,14 +165,14 @@ Result<ListPage> S3Store::list_once(const std::string& prefix, const ListOptions
   ListPage page;
   std::string last;
   for (ObjectInfo& object : body.objects) {
-    if (object.key.size() <= own.size() || !object.key.starts_with(own)) continue;
+    if (object.key.size() <= own.size() || !object.key.starts_with(asked)) continue;
     object.key.erase(0, own.size());
     if (object.key <= options.after) continue;
     last = std::max(last, object.key);
     page.objects.push_back(std::move(object));
   }
   for (std::string& name : body.prefixes) {
-    if (name.size() <= own.size() || !name.starts_with(own)) continue;
+    if (name.size() <= own.size() || !name.starts_with(asked)) continue;
     name.erase(0, own.size());
     if (name <= options.after) continue;
     last = std::max(last, name);
@@ -183,10 +184,11 @@ Result<ListPage> S3Store::list_once(const std::string& prefix, const ListOptions
 
 Result<ListPage> S3Store::list(const std::string& prefix, const ListOptions& options) {
   TRY_VOID(check_list(prefix, options));
-  std::string token;
+  std::string token = options.token;
   for (int pages = 0; pages < kMaxEmptyPages; ++pages) {
     bool more = false;
     ListPage page = TRY(list_once(prefix, options, token, more));
+    if (page.next_after) page.token = token;
     if (!more || page.next_after) return page;
   }
   return fail(ErrorCode::kUnavailable,

@@ -27,6 +27,12 @@ std::string test_url() {
   return url == nullptr ? "" : url;
 }
 
+// Which service that is, if it is one that needs to be known.
+bool is_minio() {
+  const char* name = std::getenv("LOAM_TEST_S3_SERVICE");
+  return name != nullptr && std::string_view(name) == "minio";
+}
+
 // A store of its own under a fresh prefix of the bucket. `more` is appended to the options.
 std::shared_ptr<S3Store> make_s3(const std::string& more = "") {
   SystemRandom random;
@@ -43,7 +49,7 @@ std::shared_ptr<S3Store> make_s3(const std::string& more = "") {
 std::vector<StoreFactory> factories() {
   std::vector<StoreFactory> out;
   if (!test_url().empty()) {
-    out.push_back({"s3", [] { return make_s3(); }, /*etags_name_content=*/true});
+    out.push_back({"s3", [] { return make_s3(); }, /*etags_name_content=*/true, is_minio()});
   }
   return out;
 }
@@ -85,18 +91,26 @@ TEST_F(S3StoreTest, KnowsWhatTheServiceDoesWithConditions) {
 }
 
 TEST_F(S3StoreTest, OddKeysComeBackAsTheyWent) {  // K1
-  const std::vector<std::string> keys = {
+  std::vector<std::string> keys = {
       "a/\n", "a//b", "a/./b", "a/../b", "a/", "/lead", "\xc3\xa9", "e\xcc\x81", "+ %20 & ? # ' \"",
       std::string(255, 'c'), "\x01", "\xf0\x9f\x98\x80", "trailing ", " ", ".", "..", "../..", "//",
       "a\tb", "a\rb", "<x>&amp;]]>", "a\\b", "%2F", "100%", "~*()!$,;=:@[]{}|^`", "\xef\xbf\xbf",
       "\x7f", std::string(900, 'k') + "/",
       // The longest there may be, with the prefix of the test.
       std::string(kMaxKeyBytes - store_->endpoint().options().prefix.size(), 'l')};
+  std::erase_if(keys, [&](const std::string& key) {
+    const auto put = put_bytes(*store_, key, "at " + key);
+    if (put) return false;
+    EXPECT_EQ(put.error().code, ErrorCode::kInvalidArgument) << put.error().message;
+    // A tree has no such paths, and no names that long.
+    const std::string path = "/" + key + "/";
+    const bool pathless = path.find("//") != path.npos || path.find("/./") != path.npos ||
+                          path.find("/../") != path.npos || key.size() > 255;
+    EXPECT_TRUE(is_minio() && pathless) << printable(key);
+    return true;
+  });
   std::vector<std::string> expected = keys;
   std::sort(expected.begin(), expected.end());
-  for (const std::string& key : keys) {
-    ASSERT_TRUE(put_bytes(*store_, key, "at " + key)) << printable(key);
-  }
   std::vector<std::string> listed;
   ASSERT_TRUE(for_each_object(*store_, "", [&](const ObjectInfo& object) -> Status {
     listed.push_back(object.key);
@@ -176,7 +190,8 @@ TEST_F(S3StoreTest, AnInterruptedUploadGoesOn) {
   const std::string bytes = pattern(12'000'000);
   const std::string id = uploads.begin_upload("large").value();
   ASSERT_TRUE(uploads.put_part("large", id, 2, std::string_view(bytes).substr(6'000'000)));
-  const auto pending = uploads.list_uploads("").value();
+  // MinIO shows uploads to those only who know their keys.
+  const auto pending = uploads.list_uploads(is_minio() ? "large" : "").value();
   ASSERT_EQ(pending.size(), 1U);
   EXPECT_EQ(pending[0].key, "large");
   EXPECT_EQ(pending[0].upload_id, id);
@@ -203,7 +218,7 @@ TEST_F(S3StoreTest, PresignedRequestsReachOneThingOnly) {
     request.body = body;
     return http->send(request).value();
   };
-  const std::string key = "odd + key?&/../\xc3\xa9";
+  const std::string key = is_minio() ? "odd + key?&/\xc3\xa9" : "odd + key?&/../\xc3\xa9";
   MultipartUploads& uploads = *store_->multipart();
   const std::string id = uploads.begin_upload(key).value();
   const std::chrono::seconds soon(60);
@@ -254,8 +269,7 @@ TEST_F(S3StoreTest, ListsThousands) {
   for (;;) {
     const ListPage page = store_->list("", options).value();
     prefixes.insert(prefixes.end(), page.prefixes.begin(), page.prefixes.end());
-    if (!page.next_after) break;
-    options.after = *page.next_after;
+    if (!advance(options, page)) break;
   }
   EXPECT_THAT(prefixes, ElementsAre("d0/", "d1/", "d2/", "d3/", "d4/", "d5/", "d6/"));
   ASSERT_TRUE(store_->remove_all(keys));

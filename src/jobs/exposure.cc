@@ -24,11 +24,12 @@ Status record_exposure(Operation& op, const std::string& job, std::int64_t epoch
 
 Result<SaveFigures> save_figures(db::Session& session, const std::string& job) {
   SaveFigures out;
-  const auto row = TRY(
-      session.row("SELECT j.save_cost_us, e.running_ms, e.interruptions FROM job j LEFT JOIN "
-                  "(attempt a JOIN node n ON n.id = a.node_id JOIN exposure e ON e.pool = n.pool) "
-                  "ON a.job_id = j.id WHERE j.id = ? ORDER BY a.epoch DESC LIMIT 1",
-                  job));
+  const auto row =
+      TRY(session.row("SELECT j.save_cost_us, e.running_ms, e.interruptions FROM job j "
+                      "LEFT JOIN attempt a ON a.job_id = j.id LEFT JOIN node n ON n.id = a.node_id "
+                      "LEFT JOIN exposure e ON e.pool = n.pool "
+                      "WHERE j.id = ? ORDER BY a.epoch DESC LIMIT 1",
+                      job));
   CHECK(row.has_value());
   out.save_cost_us = row->opt_integer(0);
   const std::int64_t interruptions = row->opt_integer(2).value_or(0);

@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "db": {"base"},
     "object": {"base", "io", "net"},
     "jobs": {"base", "db"},
+    "meta": {"base", "db"},
     "checkpoint": {"base", "io", "object"},
     "agent": {"base", "io", "net", "object", "jobs", "checkpoint"},
     "control": {"base", "io", "net", "db", "object", "jobs", "checkpoint"},

@@ -27,6 +27,16 @@ std::string_view error_code_name(ErrorCode code) {
       return "unprocessable";
     case ErrorCode::kResourceExhausted:
       return "resource_exhausted";
+    case ErrorCode::kQuotaExceeded:
+      return "quota_exceeded";
+    case ErrorCode::kNotDirectory:
+      return "not_directory";
+    case ErrorCode::kIsDirectory:
+      return "is_directory";
+    case ErrorCode::kNotEmpty:
+      return "not_empty";
+    case ErrorCode::kReadOnly:
+      return "read_only";
     case ErrorCode::kUnavailable:
       return "unavailable";
     case ErrorCode::kDeadlineExceeded:

@@ -23,6 +23,11 @@ enum class ErrorCode {
   kUnprocessable,       // it contradicts itself or an earlier call: bytes that do not match their
                         // announced checksum, another body under a used Idempotency-Key
   kResourceExhausted,   // a queue, quota or rate is full; later may do
+  kQuotaExceeded,       // a directory's quota would be passed; nothing fits until some is removed
+  kNotDirectory,        // a directory is wanted there
+  kIsDirectory,         // a directory is not wanted there
+  kNotEmpty,            // the directory still has entries
+  kReadOnly,            // it is sealed
   kUnavailable,         // a peer or service did not answer; a retry may do
   kDeadlineExceeded,    // the time given for it has passed
   kDataCorrupt,         // bytes do not match their checksum or format

@@ -46,7 +46,7 @@ std::optional<std::string> Row::opt_text(std::size_t column) const {
 
 namespace {
 
-Status apply(Session& session, const Migration& step) {
+Status apply(Session& session, const Migration& step, const std::string& version_table) {
   std::string_view rest = step.sql;
   while (true) {
     const std::size_t end = rest.find(';');
@@ -57,35 +57,37 @@ Status apply(Session& session, const Migration& step) {
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
-  TRY(session.exec("UPDATE schema_version SET version = ?", step.version));
+  TRY(session.exec(fmt::format("UPDATE {} SET version = ?", version_table), step.version));
   return {};
 }
 
 }  // namespace
 
-Status migrate(Database& database, std::span<const Migration> migrations) {
+Status migrate(Database& database, std::span<const Migration> migrations,
+               const std::string& version_table) {
   CHECK(!migrations.empty());
-  TRY_VOID(database.write([](Session& s) -> Status {
-    TRY(s.exec("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"));
+  TRY_VOID(database.write([&](Session& s) -> Status {
+    TRY(s.exec(
+        fmt::format("CREATE TABLE IF NOT EXISTS {} (version BIGINT NOT NULL)", version_table)));
     TRY(
-        s.exec("INSERT INTO schema_version (version) SELECT 0 WHERE NOT EXISTS "
-               "(SELECT 1 FROM schema_version)"));
+        s.exec(fmt::format("INSERT INTO {0} (version) SELECT 0 WHERE NOT EXISTS "
+                           "(SELECT 1 FROM {0})",
+                           version_table)));
     return {};
   }));
   for (const Migration& step : migrations) {
     TRY_VOID(database.write([&](Session& s) -> Status {
-      const auto row = TRY(s.row("SELECT version FROM schema_version"));
+      const auto row = TRY(s.row(fmt::format("SELECT version FROM {}", version_table)));
       CHECK(row.has_value());
       const std::int64_t version = row->integer(0);
       if (version > migrations.back().version) {
         return fail(ErrorCode::kConflict,
-                    fmt::format("the database has schema version {}, this program knows {}; run a "
-                                "newer loam",
-                                version, migrations.back().version));
+                    fmt::format("the database has {} {}, this program knows {}; run a newer loam",
+                                version_table, version, migrations.back().version));
       }
       if (version >= step.version) return {};
       CHECK(version == step.version - 1);
-      return apply(s, step);
+      return apply(s, step, version_table);
     }));
   }
   return {};

@@ -184,7 +184,9 @@ struct Migration {
   std::string_view sql;
 };
 // Brings the database to the last of `migrations` (ascending from 1), one transaction each. Refuses
-// a database that is newer than this program (kConflict).
-Status migrate(Database& database, std::span<const Migration> migrations);
+// a database that is newer than this program (kConflict). Each folder with tables counts its own
+// steps, in a table whose name ends in "schema_version".
+Status migrate(Database& database, std::span<const Migration> migrations,
+               const std::string& version_table = "schema_version");
 
 }  // namespace loam::db

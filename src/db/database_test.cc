@@ -237,6 +237,21 @@ TEST_F(DatabaseTest, TablesAreListedWithTheirColumns) {
   }));
 }
 
+TEST_F(DatabaseTest, FoldersCountTheirMigrationsApart) {
+  const std::vector<Migration> ours{{1, "CREATE TABLE a (x BIGINT)"},
+                                    {2, "CREATE TABLE b (x BIGINT)"}};
+  const std::vector<Migration> theirs{{1, "CREATE TABLE c (x INTEGER PRIMARY KEY) WITHOUT ROWID"}};
+  ASSERT_TRUE(migrate(*db_, ours));
+  ASSERT_TRUE(migrate(*db_, theirs, "their_schema_version"));
+  ASSERT_TRUE(migrate(*db_, ours));
+  ASSERT_TRUE(db_->read([](Session& s) -> Status {
+    EXPECT_EQ(TRY(s.row("SELECT version FROM schema_version"))->integer(0), 2);
+    EXPECT_EQ(TRY(s.row("SELECT version FROM their_schema_version"))->integer(0), 1);
+    TRY(s.row("SELECT x FROM c"));
+    return {};
+  }));
+}
+
 TEST_F(DatabaseTest, MigrationsRunOnceAndANewerDatabaseIsRefused) {
   const std::vector<Migration> two{{1, "CREATE TABLE a (x BIGINT); INSERT INTO a VALUES (1)"},
                                    {2, "INSERT INTO a VALUES (2);"}};

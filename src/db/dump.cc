@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::string_view kFormat = "loam-database-dump";
 constexpr std::int64_t kVersion = 1;
-// The version of the tables is in the header instead.
-constexpr std::string_view kVersionTable = "schema_version";
+// The versions of the tables are not content; the header has them.
+bool is_version_table(const std::string& name) {
+  return name.ends_with("schema_version");
+}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -118,7 +120,7 @@ class Loader {
 
   Status make_room(std::span<const std::string_view> seeded) {
     for (const Table& table : TRY(session_.tables())) {
-      if (table.name == kVersionTable) continue;
+      if (is_version_table(table.name)) continue;
       left_[table.name] = table.columns;
       if (std::find(seeded.begin(), seeded.end(), table.name) != seeded.end()) {
         TRY(session_.exec("DELETE FROM " + table.name));
@@ -200,7 +202,7 @@ Result<std::int64_t> dump(Database& database, std::int64_t schema,
     TRY_VOID(lines.add({{"format", kFormat}, {"version", kVersion}, {"schema", schema}}));
     std::int64_t rows = 0;
     for (const Table& table : TRY(session.tables())) {
-      if (table.name == kVersionTable) continue;
+      if (is_version_table(table.name)) continue;
       TRY_VOID(lines.add({{"table", table.name}, {"columns", table.columns}}));
       const std::string columns = joined(table.columns);
       const std::string sql =

@@ -10,6 +10,10 @@ namespace loam::db {
 
 namespace {
 
+// SQLite's words for a table that is one tree of its primary key; PostgreSQL has no such thing.
+constexpr std::string_view kRowid = "INTEGER PRIMARY KEY";
+constexpr std::string_view kWithoutRowid = " WITHOUT ROWID";
+
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -87,6 +91,11 @@ std::string to_postgres(std::string_view sql) {
                (i + 4 == sql.size() || !is_word(sql[i + 4]))) {
       out += "BYTEA";
       i += 3;
+    } else if (types && sql.substr(i).starts_with(kRowid)) {
+      out += "BIGINT PRIMARY KEY";
+      i += kRowid.size() - 1;
+    } else if (types && sql.substr(i).starts_with(kWithoutRowid)) {
+      i += kWithoutRowid.size() - 1;
     } else {
       out += c;
     }

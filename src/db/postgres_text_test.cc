@@ -20,6 +20,14 @@ TEST(PostgresStatementTest, TextBecomesBytesWhereTypesAreDeclared) {
   EXPECT_EQ(to_postgres("SELECT CAST(a AS TEXT)"), "SELECT CAST(a AS TEXT)");
 }
 
+TEST(PostgresStatementTest, SqlitesWordsForOneTreeAreDropped) {
+  EXPECT_EQ(to_postgres("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)"),
+            "CREATE TABLE t (a BIGINT PRIMARY KEY, b BYTEA)");
+  EXPECT_EQ(to_postgres("CREATE TABLE t (a TEXT PRIMARY KEY) WITHOUT ROWID"),
+            "CREATE TABLE t (a BYTEA PRIMARY KEY)");
+  EXPECT_EQ(to_postgres("SELECT 'INTEGER PRIMARY KEY'"), "SELECT 'INTEGER PRIMARY KEY'");
+}
+
 TEST(PostgresErrorTest, CallersSeeMeaning) {
   EXPECT_EQ(meaning_of_sqlstate("23505"), ErrorCode::kAlreadyExists);
   EXPECT_EQ(meaning_of_sqlstate("40001"), ErrorCode::kUnavailable);

@@ -21,7 +21,9 @@ constexpr std::array kAllCodes{
     ErrorCode::kConflict,          ErrorCode::kLeaseLost,       ErrorCode::kTooLarge,
     ErrorCode::kResourceExhausted, ErrorCode::kUnavailable,     ErrorCode::kDeadlineExceeded,
     ErrorCode::kDataCorrupt,       ErrorCode::kUnimplemented,   ErrorCode::kCanceled,
-    ErrorCode::kInternal,          ErrorCode::kUnprocessable,
+    ErrorCode::kInternal,          ErrorCode::kUnprocessable,   ErrorCode::kQuotaExceeded,
+    ErrorCode::kNotDirectory,      ErrorCode::kIsDirectory,     ErrorCode::kNotEmpty,
+    ErrorCode::kReadOnly,
 };
 
 // A body that is not ours (a proxy's page) is quoted up to this length.
@@ -53,6 +55,16 @@ int http_status(ErrorCode code) {
       return 422;
     case ErrorCode::kResourceExhausted:
       return 429;
+    case ErrorCode::kQuotaExceeded:
+      return 507;
+    case ErrorCode::kNotDirectory:
+      return 409;
+    case ErrorCode::kIsDirectory:
+      return 409;
+    case ErrorCode::kNotEmpty:
+      return 409;
+    case ErrorCode::kReadOnly:
+      return 409;
     case ErrorCode::kUnavailable:
       return 503;
     case ErrorCode::kDeadlineExceeded:
@@ -99,6 +111,8 @@ ErrorCode code_from_status(int status, std::string_view error_name) {
       return ErrorCode::kTooLarge;
     case 499:
       return ErrorCode::kCanceled;
+    case 507:
+      return ErrorCode::kQuotaExceeded;
     case 501:
       return ErrorCode::kUnimplemented;
     case 502:

@@ -13,7 +13,7 @@ from harness import LOAM
 BUILD = pathlib.Path(LOAM).resolve().parents[2]
 
 
-@pytest.mark.parametrize("suite", ["db_test", "jobs_test", "control_test"])
+@pytest.mark.parametrize("suite", ["db_test", "jobs_test", "meta_test", "control_test"])
 def test_suite_passes_on_postgres(postgres, suite):
     program = BUILD / suite
     assert program.exists(), f"{program} is not built"

@@ -53,7 +53,8 @@ constexpr std::array kTreeRules{
          "(i.type = 3) <> (s.inode IS NOT NULL)"},
     Rule{"inode in the wrong size class",
          "SELECT id FROM inode WHERE (size = 0 AND size_class <> 0) OR (size > 0 AND size_class < "
-         "63 AND (size >> size_class <> 0 OR size >> (size_class - 1) = 0))"},
+         "63 AND (size >> CAST(size_class AS INTEGER) <> 0 OR size >> CAST(size_class - 1 AS "
+         "INTEGER) = 0))"},
     // A directory's usage and delta are what its entries count and what the directories in it have
     // handed up: true before folding as well as after.
     Rule{"directory whose usage does not add up",

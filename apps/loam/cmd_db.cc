@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <fstream>
 
 #include "base/log.h"
 #include "db/dump.h"
 #include "io/file.h"
-#include "jobs/schema.h"
 #include "loam/commands.h"
 #include "loam/database_place.h"
+#include "loam/database_schema.h"
 #include "loam/exit_code.h"
 #include "loam/output.h"
 
@@ -21,8 +20,6 @@ namespace loam::cli {
 
 namespace {
 
-// What a new database has in it already.
-constexpr std::array<std::string_view, 2> kSeeded{"lease_clock", "counter"};
 constexpr std::size_t kBufferBytes = 1 << 20;
 
 struct Options {
@@ -36,7 +33,7 @@ Result<std::int64_t> write_dump(db::Database& database, const std::string& path)
   const io::Fd fd = TRY(io::open_file(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   std::string buffer;
   const std::int64_t rows =
-      TRY(db::dump(database, jobs::schema_version(), [&](const std::string& line) -> Status {
+      TRY(db::dump(database, schema_versions(), [&](const std::string& line) -> Status {
         buffer += line;
         buffer += '\n';
         if (buffer.size() < kBufferBytes) return {};
@@ -58,7 +55,7 @@ Result<std::int64_t> dump_database(const Options& options) {
     return fail(ErrorCode::kNotFound, "there is no database " + place.sqlite_path);
   }
   const auto database = TRY(open_database(place));
-  TRY_VOID(jobs::migrate_schema(*database));
+  TRY_VOID(migrate_schemas(*database));
   return write_dump(*database, options.file);
 }
 
@@ -67,8 +64,8 @@ Result<std::int64_t> load_database(const Options& options) {
     return fail(ErrorCode::kNotFound, "there is no dump " + options.file);
   }
   const auto database = TRY(open_database(TRY(database_place(options.db))));
-  TRY_VOID(jobs::migrate_schema(*database));
-  return db::load(*database, jobs::schema_version(), kSeeded,
+  TRY_VOID(migrate_schemas(*database));
+  return db::load(*database, schema_versions(), seeded_tables(),
                   [&] { return std::make_unique<std::ifstream>(options.file); });
 }
 

@@ -15,7 +15,7 @@ namespace loam::db {
 namespace {
 
 constexpr std::string_view kFormat = "loam-database-dump";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 // The versions of the tables are not content; the header has them.
 bool is_version_table(const std::string& name) {
   return name.ends_with("schema_version");
@@ -74,8 +74,8 @@ class Loader {
  public:
   Loader(Session& session, std::istream& in) : session_(session), in_(in) {}
 
-  Result<std::int64_t> run(std::int64_t schema, std::span<const std::string_view> seeded) {
-    TRY_VOID(check_header(schema));
+  Result<std::int64_t> run(const Schemas& schemas, std::span<const std::string_view> seeded) {
+    TRY_VOID(check_header(schemas));
     TRY_VOID(make_room(seeded));
     while (true) {
       const Json line = TRY(next());
@@ -100,7 +100,7 @@ class Loader {
     return json;
   }
 
-  Status check_header(std::int64_t schema) {
+  Status check_header(const Schemas& schemas) {
     const Json header = TRY(next());
     if (!header.is_object() || header.value("format", "") != kFormat) {
       return malformed(number_, "this is no dump of a loam database");
@@ -110,12 +110,12 @@ class Loader {
                   "the dump has a format that this version of loam "
                   "does not know");
     }
-    const std::int64_t dumped = TRY(json_int(header, "schema"));
-    if (dumped == schema) return {};
+    const Json dumped = header.value("schemas", Json());
+    if (dumped == Json(schemas)) return {};
     return fail(ErrorCode::kConflict,
-                fmt::format("the dump has schema version {}, this program {}; load it with the "
-                            "loam that wrote it",
-                            dumped, schema));
+                fmt::format("the dump has the schema versions {}, this program {}; load it with "
+                            "the loam that wrote it",
+                            dump_json(dumped), dump_json(Json(schemas))));
   }
 
   Status make_room(std::span<const std::string_view> seeded) {
@@ -190,7 +190,7 @@ class Loader {
 
 }  // namespace
 
-Result<std::int64_t> dump(Database& database, std::int64_t schema,
+Result<std::int64_t> dump(Database& database, const Schemas& schemas,
                           const std::function<Status(const std::string& line)>& line) {
   bool begun = false;
   return database.read_value([&](Session& session) -> Result<std::int64_t> {
@@ -199,7 +199,7 @@ Result<std::int64_t> dump(Database& database, std::int64_t schema,
       return fail(ErrorCode::kInternal, "the connection was lost; dump again");
     }
     Lines lines(line);
-    TRY_VOID(lines.add({{"format", kFormat}, {"version", kVersion}, {"schema", schema}}));
+    TRY_VOID(lines.add({{"format", kFormat}, {"version", kVersion}, {"schemas", schemas}}));
     std::int64_t rows = 0;
     for (const Table& table : TRY(session.tables())) {
       if (is_version_table(table.name)) continue;
@@ -220,12 +220,12 @@ Result<std::int64_t> dump(Database& database, std::int64_t schema,
   });
 }
 
-Result<std::int64_t> load(Database& database, std::int64_t schema,
+Result<std::int64_t> load(Database& database, const Schemas& schemas,
                           std::span<const std::string_view> seeded,
                           const std::function<std::unique_ptr<std::istream>()>& open) {
   return database.write_value([&](Session& session) -> Result<std::int64_t> {
     const auto in = open();
-    return Loader(session, *in).run(schema, seeded);
+    return Loader(session, *in).run(schemas, seeded);
   });
 }
 

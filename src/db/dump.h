@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <istream>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,15 +17,17 @@ namespace loam::db {
 // docs/formats/database-dump.md. The same content gives the same bytes, whichever database it is
 // in.
 
-// Writes one snapshot line by line, without the newlines; returns the number of rows. `schema` is
-// the version of the tables.
-Result<std::int64_t> dump(Database& database, std::int64_t schema,
+// The version of the tables of each folder that has some, by its name.
+using Schemas = std::map<std::string, std::int64_t>;
+
+// Writes one snapshot line by line, without the newlines; returns the number of rows.
+Result<std::int64_t> dump(Database& database, const Schemas& schemas,
                           const std::function<Status(const std::string& line)>& line);
 
-// Reads a dump into a database that has been migrated to `schema` and is otherwise empty: all but
+// Reads a dump into a database that has been migrated to `schemas` and is otherwise empty: all but
 // the tables named in `seeded`, whose rows are replaced, else kConflict. All in one transaction;
 // `open` is called each time that it runs. Returns the number of rows.
-Result<std::int64_t> load(Database& database, std::int64_t schema,
+Result<std::int64_t> load(Database& database, const Schemas& schemas,
                           std::span<const std::string_view> seeded,
                           const std::function<std::unique_ptr<std::istream>()>& open);
 

@@ -21,9 +21,11 @@ constexpr std::array<Migration, 1> kTables{
       "TEXT)"}}};
 constexpr std::array<std::string_view, 1> kSeeded{"counter"};
 
+const Schemas kSchemas{{"ours", 1}, {"theirs", 3}};
+
 std::string dumped(Database& database) {
   std::string out;
-  const auto rows = dump(database, 1, [&](const std::string& line) -> Status {
+  const auto rows = dump(database, kSchemas, [&](const std::string& line) -> Status {
     out += line + "\n";
     return {};
   });
@@ -32,7 +34,8 @@ std::string dumped(Database& database) {
 }
 
 Result<std::int64_t> loaded(Database& database, const std::string& text) {
-  return load(database, 1, kSeeded, [&] { return std::make_unique<std::istringstream>(text); });
+  return load(database, kSchemas, kSeeded,
+              [&] { return std::make_unique<std::istringstream>(text); });
 }
 
 void fill(Database& database) {
@@ -88,7 +91,7 @@ TEST(DumpTest, ADamagedDumpLoadsNothing) {
   changed.replace(changed.find("[\"b\",3"), 6, "[\"b\",4");
   std::string headless = text.substr(text.find('\n') + 1);
   std::string newer = text;
-  newer.replace(newer.find("\"schema\":1"), 10, "\"schema\":9");
+  newer.replace(newer.find("\"theirs\":3"), 10, "\"theirs\":9");
   for (const std::string& bad : {changed, headless, newer, text.substr(0, text.size() / 2),
                                  text.substr(0, text.rfind("{\"end\"")), std::string()}) {
     EXPECT_FALSE(loaded(*second, bad)) << bad;

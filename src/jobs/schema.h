@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "db/database.h"
@@ -14,5 +16,7 @@ namespace loam::jobs {
 Status migrate_schema(db::Database& database);
 // The version that it migrates to.
 std::int64_t schema_version();
+// The tables that have rows then.
+inline constexpr std::array<std::string_view, 2> kSeededTables{"lease_clock", "counter"};
 
 }  // namespace loam::jobs

@@ -118,6 +118,8 @@ constexpr std::array kContentRules{
     Rule{"stored object without a key, or a key where none is",
          "SELECT number FROM object WHERE (state = 3 AND keyed = 0) OR (keyed = 1) <> (key IS NOT "
          "NULL)"},
+    Rule{"object without a file that is not just being written, or was",
+         "SELECT number FROM object WHERE inode = 0 AND state NOT IN (1, 4, 5)"},
     Rule{"key with another key inside",
          "SELECT a.number FROM object a JOIN object b ON b.key > a.key || ? AND b.key < a.key || ? "
          "WHERE a.key IS NOT NULL"},

@@ -20,7 +20,9 @@ tl::unexpected<Error> invalid(const std::string& why) {
 
 Status check_bounds(const Commit& commit) {
   if (commit.size < 0 || commit.object_length < 0) return invalid("has a length below 0");
-  if (commit.holders.empty()) return invalid("needs a holder of its bytes");
+  if (commit.holders.empty() != commit.stored_etag.has_value()) {
+    return invalid("needs either holders of its bytes or their ETag in the store");
+  }
   if (commit.holders.size() > kMaxHolders || commit.extents.size() > kMaxExtents ||
       commit.crcs.size() > kMaxCrcBytes) {
     return fail(ErrorCode::kTooLarge,
@@ -81,11 +83,12 @@ Result<Committed> repeated(Operation& op, const Commit& commit, const Object& ob
 Status stage(Operation& op, const Commit& commit, std::int64_t generation) {
   std::optional<std::string> crcs;
   if (!commit.crcs.empty()) crcs = commit.crcs;
+  const auto state = commit.stored_etag ? ObjectState::kStored : ObjectState::kStaged;
   TRY(
-      op.session.exec("UPDATE object SET state = 2, length = ?, generation = ?, crcs = ?, node = "
-                      "NULL, epoch = NULL "
-                      "WHERE number = ?",
-                      commit.object_length, generation, crcs, commit.object.number));
+      op.session.exec("UPDATE object SET state = ?, length = ?, generation = ?, crcs = ?, etag = "
+                      "?, node = NULL, epoch = NULL WHERE number = ?",
+                      static_cast<std::int64_t>(state), commit.object_length, generation, crcs,
+                      commit.stored_etag, commit.object.number));
   for (const std::string& holder : commit.holders) {
     TRY(op.session.exec("INSERT INTO holder (object, node) VALUES (?, ?) ON CONFLICT DO NOTHING",
                         commit.object.number, holder));
@@ -100,9 +103,12 @@ Result<Committed> commit_content(Operation& op, const NodeRef& ref, const Commit
   const Object object = TRY(get_object(op.session, commit.object));
   if (object.state != ObjectState::kWriting) return repeated(op, commit, object);
   TRY_VOID(check_session(op, ref));
-  if (object.node != ref.node || object.epoch != ref.epoch) {
+  if (!is_reserved_by(object, ref)) {
     return fail(ErrorCode::kLeaseLost,
                 fmt::format("object {} was reserved by another session", to_string(object.id)));
+  }
+  if (commit.stored_etag && !object.key && !commit.extents.empty()) {
+    return invalid("names an object as stored that has no key");
   }
   const Attributes file = TRY(getattr(op.session, commit.inode));
   if (object.inode != file.inode) return invalid("names an object of another file");

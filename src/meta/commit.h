@@ -12,7 +12,7 @@
 namespace loam::meta {
 
 // New content of a file, whose object was reserved before (object.h) and whose bytes are durable at
-// the holders as the directory's durability asks.
+// the holders as the directory's durability asks, or in the store already.
 struct Commit {
   std::int64_t inode = 0;
   std::int64_t base_generation = 0;  // that the writer began from
@@ -27,6 +27,9 @@ struct Commit {
   std::vector<Extent> extents;
   std::optional<std::int64_t> mtime_ns;  // else now
   std::vector<std::string> holders;      // nodes with a durable copy, at least one
+  // Instead of holders: the ETag of the bytes in the store, at the key that start_direct_upload()
+  // gave (upload.h).
+  std::optional<std::string> stored_etag;
 };
 
 struct Committed {

@@ -119,6 +119,10 @@ Result<std::vector<Extent>> read_extents(db::Session& session, std::int64_t inod
 }
 
 Status admit_content(Operation& op, const Attributes& file, std::int64_t size) {
+  if (size > kMaxFileBytes) {
+    return fail(ErrorCode::kTooLarge,
+                fmt::format("a file has at most {} bytes, not {}", kMaxFileBytes, size));
+  }
   if (file.nlink == 0) return {};
   const Dentry home = TRY(get_home(op.session, file));
   const Policies policies = TRY(get_policies(op.session, home.place.parent));

@@ -12,6 +12,8 @@
 namespace loam::meta {
 
 inline constexpr std::size_t kMaxExtents = 10'000;
+// 16 TiB; the sum over half a million such files still is a number of the database.
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 44;
 inline constexpr std::int64_t kKeepOverwrittenMs = 24 * 3'600'000;
 
 // A piece of a file that is a piece of an object; what no extent covers reads as zeros. All in
@@ -35,8 +37,8 @@ struct Content {
   std::int64_t mtime_ns = 0;
 };
 
-// Whether a file may get this size: kReadOnly where its home is sealed, kQuotaExceeded. To be asked
-// before put_content().
+// Whether a file may get this size: kTooLarge, kReadOnly where its home is sealed, kQuotaExceeded.
+// To be asked before put_content().
 Status admit_content(Operation& op, const Attributes& file, std::int64_t size);
 
 // Makes `content` the file's next generation and returns its number. What was there is kept as a

@@ -19,6 +19,7 @@ namespace loam::meta {
 namespace {
 
 using testing::must;
+using testing::World;
 
 constexpr const char* kDatabase = "LOAM_TEST_CRASH_DATABASE";
 
@@ -28,7 +29,7 @@ class Script {
  public:
   explicit Script(db::Database& database) : database_(database) {}
 
-  static constexpr int kSteps = 18;
+  static constexpr int kSteps = 22;
   Status run(int step) {
     return database_.write([&](db::Session& session) -> Status {
       // The same numbers at each run of the step.
@@ -98,6 +99,20 @@ class Script {
         return done(setattr(op, TRY(at(op, "/c")), {.size = 3}));
       case 16:
         return unlink_entry(op, {kRootInode, "c"});
+      case 17:
+      case 19: {
+        const ObjectId object = TRY(reserve_unbound(op, ref));
+        return done(start_direct_upload(op, ref, object, "/a/p"));
+      }
+      case 18: {
+        const ObjectId object = TRY(newest(op));
+        const std::int64_t inode =
+            TRY(create_file(op, {TRY(at(op, "/a")), "p"}, {}, true)).attributes.inode;
+        TRY_VOID(bind_object(op, ref, object, inode));
+        return done(commit_content(op, ref, World::whole_stored(inode, 0, object, 5)));
+      }
+      case 20:
+        return abandon_object(op, ref, TRY(newest(op)));
       default:
         return done(collect_orphans(op, -1'000'000, 10));
     }
@@ -114,7 +129,7 @@ std::unique_ptr<db::Database> open(const std::string& path) {
 
 std::string content(db::Database& database) {
   std::string out;
-  must(db::dump(database, 1, [&](const std::string& line) -> Status {
+  must(db::dump(database, {{"meta", schema_version()}}, [&](const std::string& line) -> Status {
     out += line + "\n";
     return {};
   }));

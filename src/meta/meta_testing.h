@@ -197,6 +197,13 @@ class World {
     must(write([&](Operation& op) { return finish_upload(op, ref, object, "etag"); }));
     return key;
   }
+  // A commit of one object that is the whole file and lies in the store.
+  static Commit whole_stored(std::int64_t inode, std::int64_t base, const ObjectId& object,
+                             std::int64_t size) {
+    Commit out = whole(inode, base, object, size, {});
+    out.stored_etag = "etag";
+    return out;
+  }
   OpenFile open(const std::string& path) {
     const std::int64_t inode = at(path);
     return must(read([&](db::Session& s) { return open_file(s, inode); }));

@@ -299,7 +299,20 @@ class Comparison {
           })),
           model_.rename(from, to, mode));
   }
-  // By truncation, or by a commit of a new object that may be stored at once.
+  ObjectId reserve(const Node* node) {
+    return must(write([&](Operation& op) { return reserve_object(op, ref_, node->inode); }));
+  }
+  // One whose bytes go to the store first. Some never get further.
+  ObjectId start_direct() {
+    for (bool useful = false;; useful = true) {
+      const ObjectId object = must(write([&](Operation& op) { return reserve_unbound(op, ref_); }));
+      const std::string path = std::string("/") + kNames[pick(kNames.size())];
+      must(write([&](Operation& op) { return start_direct_upload(op, ref_, object, path); }));
+      if (useful || pick(4) != 0) return object;
+      must(write([&](Operation& op) { return abandon_object(op, ref_, object); }));
+    }
+  }
+  // By truncation, or by a commit of a new object that may be stored at once or before.
   void resize() {
     Node* node = any_node();
     if (node->type != InodeType::kFile) return;
@@ -310,14 +323,18 @@ class Comparison {
     } else {
       const auto behind = static_cast<std::int64_t>(pick(2));
       const std::int64_t base = std::max<std::int64_t>(node->generation - behind, 0);
-      const ObjectId object =
-          must(write([&](Operation& op) { return reserve_object(op, ref_, node->inode); }));
-      const Committed done = must(write([&](Operation& op) {
-        return commit_content(op, ref_, World::whole(node->inode, base, object, size, {"n"}));
+      const bool direct = pick(3) == 0;
+      const ObjectId object = direct ? start_direct() : reserve(node);
+      const Committed done = must(write([&](Operation& op) -> Result<Committed> {
+        if (!direct) {
+          return commit_content(op, ref_, World::whole(node->inode, base, object, size, {"n"}));
+        }
+        TRY_VOID(bind_object(op, ref_, object, node->inode));
+        return commit_content(op, ref_, World::whole_stored(node->inode, base, object, size));
       }));
       EXPECT_EQ(done.generation, ++node->generation);
       EXPECT_EQ(done.overwrote, base != node->generation - 1);
-      if (size > 0 && pick(2) == 0) {
+      if (!direct && size > 0 && pick(2) == 0) {
         must(write([&](Operation& op) { return start_upload(op, ref_, object); }));
         must(write([&](Operation& op) { return finish_upload(op, ref_, object, {}); }));
       }

@@ -24,7 +24,7 @@ enum class ObjectState : std::int64_t {
 // An object belongs to the one inode that it was written for.
 struct Object {
   ObjectId id;
-  std::int64_t inode = 0;
+  std::int64_t inode = 0;   // 0 while it is reserved without one
   std::int64_t length = 0;  // bytes
   ObjectState state = ObjectState::kWriting;
   std::int64_t generation = 0;  // that its commit made; 0 before
@@ -38,10 +38,27 @@ struct Object {
 // kNotFound if there is none (any more).
 Result<Object> get_object(db::Session& session, const ObjectId& id);
 
+// Those in the store with a number above `after`, in order, at most `limit`.
+Result<std::vector<Object>> list_stored(db::Session& session, std::int64_t after,
+                                        std::int64_t limit);
+
+// Whether this session is writing it.
+bool is_reserved_by(const Object& object, const NodeRef& ref);
+
 // The first step of writing new content for a file: no byte leaves the node before its object's row
 // is there. kLeaseLost, kNotFound, kInvalidArgument if the inode is no file.
 Result<ObjectId> reserve_object(Operation& op, const NodeRef& ref, std::int64_t inode);
-// Forgets what a node's sessions have reserved and not committed.
+// The same for a file that may not be there yet: what is put at a path finds its file at the
+// commit, by bind_object() in the same transaction.
+Result<ObjectId> reserve_unbound(Operation& op, const NodeRef& ref);
+// kConflict if it has another file already; kLeaseLost, kNotFound.
+Status bind_object(Operation& op, const NodeRef& ref, const ObjectId& id, std::int64_t inode);
+
+// Forgets what a session has reserved and not committed. Where a key was chosen, bytes may be in
+// the store, or come there yet: such an object is retired, and its key is not used again. Not an
+// error if it is no longer reserved.
+Status abandon_object(Operation& op, const NodeRef& ref, const ObjectId& id);
+// All that a node's sessions have reserved.
 Status abandon_reserved(Operation& op, const std::string& node);
 
 // A node has a durable copy of a staged object now. Nothing happens if it is stored meanwhile;

@@ -14,11 +14,9 @@ namespace {
 
 constexpr std::size_t kMaxKeyBytes = 1024;  // S3's bound
 
-// The path of the object's file as a key, if it can be one.
-Result<std::optional<std::string>> plain_key(Operation& op, const Object& object) {
-  const Attributes file = TRY(getattr(op.session, object.inode));
-  if (file.nlink == 0) return std::optional<std::string>();
-  std::string key = TRY(path_of(op.session, object.inode)).substr(1);
+// The path as a key, if it can be one.
+Result<std::optional<std::string>> plain_key(Operation& op, std::string_view path) {
+  std::string key(path.substr(1));
   if (key.size() > kMaxKeyBytes || !is_valid_utf8(key)) return std::optional<std::string>();
   if (!TRY(is_key_free(op.session, key))) return std::optional<std::string>();
   return std::optional<std::string>(std::move(key));
@@ -51,7 +49,14 @@ Result<bool> is_key_free(db::Session& session, std::string_view key) {
 
 Result<std::string> assign_key(Operation& op, const Object& object) {
   if (object.key) return *object.key;
-  auto key = TRY(plain_key(op, object));
+  const Attributes file = TRY(getattr(op.session, object.inode));
+  if (file.nlink == 0) return assign_own_key(op, object);
+  return assign_key(op, object, TRY(path_of(op.session, object.inode)));
+}
+
+Result<std::string> assign_key(Operation& op, const Object& object, std::string_view path) {
+  if (object.key) return *object.key;
+  auto key = TRY(plain_key(op, path));
   if (!key) return assign_own_key(op, object);
   TRY(op.session.exec("UPDATE object SET keyed = 1, key = ? WHERE number = ?", *key,
                       object.id.number));

@@ -29,6 +29,8 @@ Result<bool> is_key_free(db::Session& session, std::string_view key);
 
 // Chooses the object's key and writes it into its row, unless it has one; returns it.
 Result<std::string> assign_key(Operation& op, const Object& object);
+// The same for an object whose file is at `path` or will be.
+Result<std::string> assign_key(Operation& op, const Object& object, std::string_view path);
 // The store has something at the object's plain key that nobody told us of: gives it its own key
 // instead, and returns that.
 Result<std::string> assign_own_key(Operation& op, const Object& object);

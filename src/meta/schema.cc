@@ -99,4 +99,8 @@ Status migrate_schema(db::Database& database) {
   return db::migrate(database, kMigrations, "meta_schema_version");
 }
 
+std::int64_t schema_version() {
+  return kMigrations.back().version;
+}
+
 }  // namespace loam::meta

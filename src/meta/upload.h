@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "meta/node_session.h"
 #include "meta/object_id.h"
@@ -13,6 +14,11 @@ namespace loam::meta {
 // same one each time. kLeaseLost, kNotFound; kConflict if no file needs the object any more, so
 // that the upload can be left out.
 Result<std::string> start_upload(Operation& op, const NodeRef& ref, const ObjectId& id);
+// The same for an object that this session has reserved, and whose bytes go to the store before it
+// is committed (Commit::stored_etag); `path` is where its file is, or will be, and makes its plain
+// key.
+Result<std::string> start_direct_upload(Operation& op, const NodeRef& ref, const ObjectId& id,
+                                        std::string_view path);
 // The store refused the plain key since something lies there: another key, which nobody else uses.
 Result<std::string> avoid_plain_key(Operation& op, const NodeRef& ref, const ObjectId& id);
 

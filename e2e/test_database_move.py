@@ -4,6 +4,7 @@
 import subprocess
 
 from harness import LOAM, Fleet
+from namespace import Tree
 from programs import counter
 
 
@@ -15,6 +16,7 @@ def loam_db(verb, file, db):
 def test_p11_a_cluster_moves_to_postgres_and_back_unchanged(fleet, postgres, tmp_path):
     node = fleet.node("n")
     done = fleet.api.submit(counter(fleet, 3, 0.05, name="grün"))
+    Tree(fleet.api).write(b"/moved/\xff", b"bytes")
     fleet.status(done, "completed")
     waiting = fleet.api.submit(fleet.job("true", pool="nobody", secrets=["KEY"], secret_values={"KEY": "s3cret"}))
 
@@ -47,6 +49,8 @@ def test_p11_a_cluster_moves_to_postgres_and_back_unchanged(fleet, postgres, tmp
     fleet.server.options += ["--db", url, "--store", fleet.server.state / "store"]
     fleet.server.start()
     assert [facts(job) for job in (done, waiting)] == seen
+    assert Tree(fleet.api).read(b"/moved/\xff") == b"bytes"
+    assert Tree(fleet.api).problems() == []
     taker = fleet.fake(pool="nobody")
     assert taker.try_claim(wait_ms=5000).expect(200)["secrets"] == {"KEY": "s3cret"}
 

@@ -22,8 +22,9 @@ MAY_INCLUDE = {
     "meta": {"base", "db"},
     "checkpoint": {"base", "io", "object"},
     "agent": {"base", "io", "net", "object", "jobs", "checkpoint"},
-    "control": {"base", "io", "net", "db", "object", "jobs", "checkpoint"},
-    "api": {"base", "io", "net", "db", "object", "jobs", "checkpoint", "control"},
+    "control": {"base", "io", "net", "db", "object", "jobs", "meta", "checkpoint"},
+    "api": {"base", "io", "net", "db", "object", "jobs", "meta", "checkpoint",
+            "control"},
 }
 BANNED_FOLDERS = {"utils", "util", "common", "core", "helpers", "misc"}
 # Words that would tie the project to a place it was written at.

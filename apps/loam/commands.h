@@ -26,6 +26,8 @@ void add_nodes_command(CLI::App& app, int& exit_code);
 void add_token_command(CLI::App& app, int& exit_code);
 void add_db_command(CLI::App& app, int& exit_code);
 
+// Its commands are in fs_commands.h.
+void add_fs_command(CLI::App& app, int& exit_code);
 void add_store_command(CLI::App& app, int& exit_code);
 // The commands of `loam store`.
 void add_store_ls_command(CLI::App& store, int& exit_code);

@@ -50,7 +50,7 @@ void add_commands(CLI::App& app, int& exit_code) {
        {add_up_command, add_server_command, add_node_command, add_watchdog_command,
         add_submit_command, add_jobs_command, add_job_command, add_logs_command, add_events_command,
         add_cancel_command, add_retry_command, add_checkpoints_command, add_report_command,
-        add_nodes_command, add_store_command, add_token_command, add_db_command}) {
+        add_nodes_command, add_fs_command, add_store_command, add_token_command, add_db_command}) {
     add(app, exit_code);
   }
 }

@@ -13,19 +13,21 @@
 #include "control/duties.h"
 #include "control/event_hub.h"
 #include "control/log_tail.h"
+#include "control/namespace_keeper.h"
 #include "control/nudges.h"
 #include "control/peers.h"
 #include "control/publisher.h"
 #include "control/server_keys.h"
+#include "control/server_session.h"
 #include "control/services.h"
 #include "control/shared_keys.h"
 #include "control/sweeper.h"
 #include "control/ticker.h"
 #include "db/postgres_url.h"
 #include "io/file.h"
-#include "jobs/schema.h"
 #include "jobs/token.h"
 #include "loam/database_place.h"
+#include "loam/database_schema.h"
 #include "loam/version.h"
 #include "net/http_server.h"
 #include "object/store_url.h"
@@ -45,7 +47,8 @@ class LocalServer final : public ServerProcess {
         store_(std::move(store)),
         keys_(std::move(keys)),
         services_{*db_, *store_, clock_, random_},
-        duties_(services_, random_id(random_, "s-")),
+        name_(random_id(random_, "s-")),
+        duties_(services_, name_),
         events_(services_),
         claims_(services_),
         logs_(services_),
@@ -53,6 +56,8 @@ class LocalServer final : public ServerProcess {
         sweeper_(services_, duties_,
                  {.grace = options.sweep_grace,
                   .interval = std::min(options.sweep_grace, std::chrono::milliseconds(10'000))}),
+        session_(services_, name_),
+        keeper_(services_, duties_, {.grace = options.sweep_grace}),
         peers_(*db_, {events_, claims_, publisher_, nudges_}),
         ticker_(services_, duties_, [this] { changed(); }),
         context_{services_,
@@ -63,6 +68,7 @@ class LocalServer final : public ServerProcess {
                  nudges_,
                  publisher_,
                  peers_,
+                 session_,
                  metrics_,
                  {.version = std::string(version()),
                   .node_heartbeat_ms = options.node_heartbeat.count(),
@@ -100,6 +106,8 @@ class LocalServer final : public ServerProcess {
     ticker_.stop();
     publisher_.stop();
     sweeper_.stop();
+    keeper_.stop();
+    session_.stop();
     duties_.leave();
   }
 
@@ -120,6 +128,7 @@ class LocalServer final : public ServerProcess {
   std::unique_ptr<object::ObjectStore> store_;
   const control::ServerKeys keys_;
   const control::Services services_;
+  const std::string name_;  // of this process among the servers
   control::Duties duties_;
   control::EventHub events_;
   control::ClaimDesk claims_;
@@ -127,6 +136,8 @@ class LocalServer final : public ServerProcess {
   control::Nudges nudges_;
   control::Publisher publisher_;
   control::Sweeper sweeper_;
+  control::ServerSession session_;
+  control::NamespaceKeeper keeper_;
   control::Peers peers_;
   control::Ticker ticker_;
   const api::ApiContext context_;
@@ -205,7 +216,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
   SystemRandom random;
   auto store = TRY(open_store(options));
   auto db = TRY(open_database(place));
-  TRY_VOID(jobs::migrate_schema(*db));
+  TRY_VOID(migrate_schemas(*db));
   auto keys = TRY(control::keys_of(
       *db, {.state_file = options.state_dir + "/server.key", .key_file = options.key_file},
       random));

@@ -12,6 +12,7 @@
 #include "control/peers.h"
 #include "control/publisher.h"
 #include "control/server_keys.h"
+#include "control/server_session.h"
 #include "control/services.h"
 
 namespace loam::api {
@@ -35,6 +36,7 @@ struct ApiContext {
   control::Nudges& nudges;
   control::Publisher& publisher;
   control::Peers& peers;
+  control::ServerSession& session;
   Metrics& metrics;
   ApiOptions options;
 

@@ -53,6 +53,26 @@ Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::str
   return store.put(key, source, options);
 }
 
+void send_stream(const net::ResponderPtr& responder, net::HttpResponse head, std::int64_t length,
+                 const object::Source& source, const std::string& what) {
+  auto writer = responder->start(std::move(head), length);
+  if (!writer) return;
+  std::vector<std::byte> buffer(kChunk);
+  while (true) {
+    const auto n = source(buffer);
+    if (!n) {
+      // The promised length cannot be kept; dropping the writer breaks the connection.
+      LOG_WARN("reading {} failed: {}", what, n.error().to_string());
+      return;
+    }
+    if (*n == 0) break;
+    if (!(*writer)->write(std::span(buffer).first(*n))) return;
+  }
+  if (const Status finished = (*writer)->finish(); !finished) {
+    LOG_DEBUG("sending {} ended early: {}", what, finished.error().to_string());
+  }
+}
+
 void send_object(object::ObjectStore& store, const std::string& key,
                  const net::HttpRequest& request, const net::ResponderPtr& responder) {
   const auto range = parse_range(request.headers.get("Range"));
@@ -69,22 +89,9 @@ void send_object(object::ObjectStore& store, const std::string& key,
     head.headers.set("Content-Range", fmt::format("bytes {}-{}/{}", range->offset,
                                                   range->offset + length - 1, info.size));
   }
-  auto writer = responder->start(std::move(head), length);
-  if (!writer) return;
-  std::vector<std::byte> buffer(kChunk);
-  while (true) {
-    const auto n = (*reader)->read(buffer);
-    if (!n) {
-      // The promised length cannot be kept; dropping the writer breaks the connection.
-      LOG_WARN("reading {} failed: {}", key, n.error().to_string());
-      return;
-    }
-    if (*n == 0) break;
-    if (!(*writer)->write(std::span(buffer).first(*n))) return;
-  }
-  if (const Status finished = (*writer)->finish(); !finished) {
-    LOG_DEBUG("sending {} ended early: {}", key, finished.error().to_string());
-  }
+  send_stream(
+      responder, std::move(head), length,
+      [&](std::span<std::byte> out) { return (*reader)->read(out); }, key);
 }
 
 }  // namespace loam::api

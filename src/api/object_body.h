@@ -18,6 +18,11 @@ Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::str
                                       net::BodyReader& body,
                                       const std::optional<std::string>& crc32c);
 
+// Answers with a head and `length` bytes that `source` gives. If it fails on the way, the promised
+// length is not kept and the connection breaks; `what` is for the log.
+void send_stream(const net::ResponderPtr& responder, net::HttpResponse head, std::int64_t length,
+                 const object::Source& source, const std::string& what);
+
 // Answers with an object's bytes, or the part that "Range: bytes=a-b" asks for, honouring If-Match.
 void send_object(object::ObjectStore& store, const std::string& key,
                  const net::HttpRequest& request, const net::ResponderPtr& responder);

@@ -32,8 +32,9 @@ class OpenApiTest : public ::testing::Test {
         logs_(services_),
         publisher_(services_, duties_, [] {}),
         peers_(*db_, {events_, claims_, publisher_, nudges_}),
-        context_{services_, keys_,      events_, claims_,  logs_,
-                 nudges_,   publisher_, peers_,  metrics_, {}} {
+        session_(services_, "server"),
+        context_{services_,  keys_,  events_,  claims_,  logs_, nudges_,
+                 publisher_, peers_, session_, metrics_, {}} {
     add_routes(router_, context_);
     auto parsed = parse_json(openapi_document());
     if (parsed) document_ = std::move(*parsed);
@@ -77,6 +78,7 @@ class OpenApiTest : public ::testing::Test {
   control::Nudges nudges_;
   control::Publisher publisher_;
   control::Peers peers_;
+  control::ServerSession session_;
   ApiContext context_;
   net::Router router_;
   Json document_;

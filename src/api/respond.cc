@@ -85,8 +85,10 @@ Result<std::int64_t> query_int(const net::HttpRequest& request, std::string_view
   return *value;
 }
 
+namespace {
+
 void respond_from_write(const ApiContext& context, const net::ResponderPtr& responder,
-                        Result<WritingCall> operation) {
+                        Result<WritingCall> operation, std::chrono::milliseconds may_wait) {
   if (!operation) return responder->send(net::error_response(operation.error()));
   const auto answer = std::make_shared<Json>();
   context.services.db.write_async(
@@ -96,11 +98,23 @@ void respond_from_write(const ApiContext& context, const net::ResponderPtr& resp
         *answer = TRY(call(op));
         return {};
       },
-      {.may_wait = context.options.group_commit},
+      {.may_wait = may_wait},
       [answer, responder](const Status& status) {
         if (!status) return responder->send(net::error_response(status.error()));
         respond(responder, 200, std::move(*answer));
       });
+}
+
+}  // namespace
+
+void respond_from_write(const ApiContext& context, const net::ResponderPtr& responder,
+                        Result<WritingCall> operation) {
+  respond_from_write(context, responder, std::move(operation), context.options.group_commit);
+}
+
+void respond_from_write_soon(const ApiContext& context, const net::ResponderPtr& responder,
+                             Result<WritingCall> operation) {
+  respond_from_write(context, responder, std::move(operation), std::chrono::milliseconds(0));
 }
 
 net::Handler answering(int status,

@@ -42,6 +42,9 @@ Result<std::int64_t> query_int(const net::HttpRequest& request, std::string_view
 using WritingCall = std::function<Result<Json>(jobs::Operation& op)>;
 void respond_from_write(const ApiContext& context, const net::ResponderPtr& responder,
                         Result<WritingCall> operation);
+// The same for a call that somebody waits for: what is queued already shares its commit, no more.
+void respond_from_write_soon(const ApiContext& context, const net::ResponderPtr& responder,
+                             Result<WritingCall> operation);
 
 // A route that computes its answer at once.
 net::Handler answering(int status,

@@ -16,6 +16,11 @@ void add_routes(net::Router& router, const ApiContext& context) {
   add_transfer_routes(router, context);
   add_store_routes(router, context);
   add_workdir_routes(router, context);
+  add_fs_entry_routes(router, context);
+  add_fs_list_routes(router, context);
+  add_fs_content_routes(router, context);
+  add_fs_policy_routes(router, context);
+  add_fs_admin_routes(router, context);
 }
 
 }  // namespace loam::api

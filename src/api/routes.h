@@ -24,6 +24,11 @@ void add_transfer_routes(net::Router& router, const ApiContext& context);
 void add_store_routes(net::Router& router, const ApiContext& context);
 void add_workdir_routes(net::Router& router, const ApiContext& context);
 void add_admin_routes(net::Router& router, const ApiContext& context);
+void add_fs_entry_routes(net::Router& router, const ApiContext& context);
+void add_fs_list_routes(net::Router& router, const ApiContext& context);
+void add_fs_content_routes(net::Router& router, const ApiContext& context);
+void add_fs_policy_routes(net::Router& router, const ApiContext& context);
+void add_fs_admin_routes(net::Router& router, const ApiContext& context);
 
 // {"checkpoint_interval_s"}, or null while no save has been timed.
 Json advice_json(const jobs::SaveFigures& figures);

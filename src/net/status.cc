@@ -29,6 +29,12 @@ constexpr std::array kAllCodes{
 // A body that is not ours (a proxy's page) is quoted up to this length.
 constexpr std::size_t kMaxQuotedBody = 200;
 
+Json error_json(const Error& error, int status) {
+  return {{"error", error_code_name(error.code)},
+          {"message", redacted(error.message)},
+          {"code", status}};
+}
+
 }  // namespace
 
 int http_status(ErrorCode code) {
@@ -140,14 +146,16 @@ Error error_from_response(int status, std::string_view body) {
   return Error{code_from_status(status, ""), std::move(message)};
 }
 
+Json error_json(const Error& error) {
+  return error_json(error, http_status(error.code));
+}
+
 HttpResponse error_response(const Error& error) {
   return error_response(error, http_status(error.code));
 }
 
 HttpResponse error_response(const Error& error, int status) {
-  return json_response(status, dump_json(Json{{"error", error_code_name(error.code)},
-                                              {"message", redacted(error.message)},
-                                              {"code", status}}));
+  return json_response(status, dump_json(error_json(error, status)));
 }
 
 HttpResponse json_response(int status, std::string body) {

@@ -51,8 +51,14 @@ class Download {
   Status add_directory(const std::string& path, const std::string& local) {
     TRY_VOID(io::make_directories(local));
     return for_each_page(client_, path, [&](const FsPage& page) -> Status {
-      for (const FsEntry& entry : page.entries)
+      for (const FsEntry& entry : page.entries) {
+        // Whatever a server says, nothing is written outside.
+        TRY_VOID(io::check_relative_path(entry.name));
+        if (entry.name.find('/') != std::string::npos) {
+          return fail(ErrorCode::kDataCorrupt, "the server gave a name with a '/' in it");
+        }
         TRY_VOID(add(entry, join_path(path, entry.name), join_path(local, entry.name)));
+      }
       return {};
     });
   }

@@ -31,5 +31,6 @@ part "build with the thread sanitizer" build tsan "net_test db_test object_test"
 part "concurrent parts with it" env TSAN_OPTIONS=halt_on_error=1 \
   ctest --preset tsan -R '^(net_test|net_test_tls|db_test|object_test)$' --timeout 300
 part "fuzzers, 30 s each" env FUZZ_SEED=1 scripts/fuzz.sh 30
-part "the example and the whole system" /usr/bin/python3 -m pytest -q -p no:cacheprovider \
-  examples/emoji-diffusion e2e
+# Last, so that its own closing line is the whole run's.
+echo "=== the example and the whole system"
+exec /usr/bin/python3 -m pytest -q -p no:cacheprovider examples/emoji-diffusion e2e

@@ -89,8 +89,9 @@ Status NamespaceKeeper::collect() {
     }
     TRY_VOID(services_.store.remove_all(keys));
     TRY_VOID(write_meta(services_, [&](meta::Operation& op) -> Status {
-      for (const meta::Collectible& one : gone)
+      for (const meta::Collectible& one : gone) {
         TRY_VOID(meta::finish_deletion(op, one.id));
+      }
       return {};
     }));
     LOG_INFO("deleted {} objects that no file needs any more", gone.size());

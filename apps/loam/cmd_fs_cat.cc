@@ -3,9 +3,9 @@
 
 #include "loam/client_flags.h"
 #include "loam/exit_code.h"
+#include "loam/file_download.h"
 #include "loam/fs_client.h"
 #include "loam/fs_commands.h"
-#include "loam/output.h"
 
 namespace loam::cli {
 
@@ -19,20 +19,7 @@ struct Options {
 Result<int> run(const Options& options) {
   const CopyEnd place = TRY(parse_fs_path(options.path));
   const ApiClient client = TRY(ApiClient::open(options.client));
-  // What has been written cannot be taken back, so a try that breaks is the last.
-  bool begun = false;
-  TRY(client.send_retrying([&]() -> Result<net::ClientRequest> {
-    if (begun) return fail(ErrorCode::kUnavailable, "the connection broke in the middle");
-    net::ClientRequest request;
-    request.url = fs_url("content", place.path);
-    request.deadline = std::chrono::milliseconds(0);
-    request.sink = [&](std::span<const std::byte> bytes) -> Status {
-      begun = true;
-      if (put(stdout, {reinterpret_cast<const char*>(bytes.data()), bytes.size()})) return {};
-      return fail(ErrorCode::kInternal, "writing the output failed");
-    };
-    return request;
-  }));
+  TRY_VOID(print_file(client, fs_url("content", place.path)));
   return kExitOk;
 }
 

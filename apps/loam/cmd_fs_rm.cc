@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <memory>
 
 #include "base/encoding.h"
@@ -76,14 +74,10 @@ class Removal {
   std::int64_t removed_ = 0;
 };
 
-Result<bool> confirmed(const ApiClient& client, const CopyEnd& place) {
-  const Json sums = TRY(client.get(fs_url("du", place.path)));
-  note("remove {} files, {}, below {}? [y/N] ", whole_of(sums, "files"),
-       format_bytes(whole_of(sums, "bytes")), printable(place.path));
-  flush(stderr);
-  std::array<char, 16> answer{};
-  if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) return false;
-  return answer[0] == 'y' || answer[0] == 'Y';
+Result<bool> wanted(const ApiClient& client, const std::string& path) {
+  const Json sums = TRY(client.get(fs_url("du", path)));
+  return confirmed(fmt::format("remove {} files, {}, below {}?", whole_of(sums, "files"),
+                               format_bytes(whole_of(sums, "bytes")), printable(path)));
 }
 
 Result<int> run(const Options& options) {
@@ -100,7 +94,7 @@ Result<int> run(const Options& options) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} is a directory; remove it with -r", printable(place.path)));
   } else {
-    if (!options.yes && ::isatty(STDIN_FILENO) == 1 && !TRY(confirmed(client, place))) {
+    if (!options.yes && ::isatty(STDIN_FILENO) == 1 && !TRY(wanted(client, place.path))) {
       note("nothing was removed\n");
       return kExitFailed;
     }

@@ -6,8 +6,7 @@
 #include "loam/direct_commands.h"
 #include "loam/direct_store.h"
 #include "loam/exit_code.h"
-#include "loam/interrupt.h"
-#include "loam/output.h"
+#include "loam/file_download.h"
 #include "loam/store_listing.h"
 #include "loam/store_path.h"
 
@@ -24,20 +23,7 @@ Result<int> run(const Options& options) {
   if (is_direct(options.path)) return direct_cat(options.path);
   const CopyEnd place = TRY(parse_store_path(options.path));
   const ApiClient client = TRY(ApiClient::open(options.client));
-  // What has been written cannot be taken back, so a try that breaks is the last.
-  bool begun = false;
-  TRY(client.send_retrying([&]() -> Result<net::ClientRequest> {
-    if (begun) return fail(ErrorCode::kUnavailable, "the connection broke in the middle");
-    net::ClientRequest request;
-    request.url = object_url(place.path);
-    request.deadline = std::chrono::milliseconds(0);
-    request.sink = [&](std::span<const std::byte> bytes) -> Status {
-      begun = true;
-      if (put(stdout, {reinterpret_cast<const char*>(bytes.data()), bytes.size()})) return {};
-      return fail(ErrorCode::kInternal, "writing the output failed");
-    };
-    return request;
-  }));
+  TRY_VOID(print_file(client, object_url(place.path)));
   return kExitOk;
 }
 

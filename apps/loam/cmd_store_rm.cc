@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <memory>
 
 #include "base/encoding.h"
@@ -52,16 +50,12 @@ Result<std::vector<StoreObject>> doomed(const ApiClient& client, const Options& 
   return out;
 }
 
-bool confirmed(const std::vector<StoreObject>& objects, const std::string& path) {
+bool wanted(const std::vector<StoreObject>& objects, const std::string& path) {
   std::int64_t bytes = 0;
   for (const StoreObject& object : objects)
     bytes += object.size;
-  note("remove {} files, {}, below {}? [y/N] ", objects.size(), format_bytes(bytes),
-       printable(path));
-  flush(stderr);
-  std::array<char, 16> answer{};
-  if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) return false;
-  return answer[0] == 'y' || answer[0] == 'Y';
+  return confirmed(fmt::format("remove {} files, {}, below {}?", objects.size(),
+                               format_bytes(bytes), printable(path)));
 }
 
 Result<int> run(const Options& options) {
@@ -69,7 +63,7 @@ Result<int> run(const Options& options) {
   if (is_direct(options.path)) return direct_rm({options.path, options.recursive, ask});
   const ApiClient client = TRY(ApiClient::open(options.client));
   const std::vector<StoreObject> objects = TRY(doomed(client, options));
-  if (ask && !confirmed(objects, options.path)) {
+  if (ask && !wanted(objects, options.path)) {
     note("nothing was removed\n");
     return kExitFailed;
   }

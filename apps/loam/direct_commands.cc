@@ -90,14 +90,6 @@ Status list_level(object::ObjectStore& store, const DirectEnd& end, Lines& lines
   }
 }
 
-bool confirmed(const std::string& what) {
-  note("remove everything below {}? [y/N] ", printable(what));
-  flush(stderr);
-  std::array<char, 16> answer{};
-  if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) return false;
-  return answer[0] == 'y' || answer[0] == 'Y';
-}
-
 void print_copied(const std::vector<DirectItem>& items, const std::vector<std::string>& unmapped) {
   Json left = Json::array();
   for (const std::string& key : unmapped) {
@@ -232,7 +224,8 @@ Result<int> direct_rm(const DirectRemoveOptions& options) {
                   fmt::format("{} is a directory; remove it with -r", printable(options.path)));
     }
     if (removed == 0) return nothing_at(options.path);
-  } else if (options.ask && !confirmed(options.path)) {
+  } else if (options.ask &&
+             !confirmed(fmt::format("remove everything below {}?", printable(options.path)))) {
     note("nothing was removed\n");
     return kExitFailed;
   }

@@ -7,20 +7,18 @@
 
 #include "base/encoding.h"
 #include "io/file.h"
+#include "loam/file_download.h"
 #include "loam/fs_client.h"
 #include "loam/fs_copy.h"
 #include "loam/interrupt.h"
 #include "loam/json_text.h"
 #include "loam/parallel.h"
-#include "loam/partial_file.h"
 #include "loam/progress_bar.h"
 #include "loam/work_queue.h"
 
 namespace loam::cli {
 
 namespace {
-
-constexpr std::chrono::milliseconds kStall{60'000};
 
 bool is_local_directory(const std::string& path) {
   struct stat status {};
@@ -72,34 +70,19 @@ class Download {
 
   // One file, with tries of its own, all of one generation.
   Status get(const FsEntry& entry, const std::string& path, const std::string& local) {
-    std::unique_ptr<PartialFile> file;
-    const auto make = [&]() -> Result<net::ClientRequest> {
-      if (file) bar_.add(-file->length());
-      file = std::make_unique<PartialFile>(local);
-      TRY_VOID(file->open());
-      net::ClientRequest request;
-      request.url = fs_url("content", path);
-      request.deadline = std::chrono::milliseconds(0);
-      request.stall_timeout = kStall;
-      request.sink = [&](std::span<const std::byte> bytes) -> Status {
-        TRY_VOID(file->write(bytes));
-        bar_.add(static_cast<std::int64_t>(bytes.size()));
-        return {};
-      };
-      return request;
-    };
-    const auto got = client_.send_retrying(make);
+    const auto got = get_file(client_, fs_url("content", path), local, bar_);
     if (!got) {
       if (got.error().code == ErrorCode::kCanceled) return fail(got.error());
       return fail(got.error().code,
                   fmt::format("{}: {}", printable(fs_text(path)), got.error().message));
     }
-    TRY_VOID(file->keep(entry.mtime_ns / 1'000'000));
+    PartialFile& file = **got;
+    TRY_VOID(file.keep(entry.mtime_ns / 1'000'000));
     if (::chmod(local.c_str(), static_cast<mode_t>(entry.mode & 0777)) != 0) {
       return fail(io::error_from_errno(errno, "chmod " + printable(local)));
     }
     ++files_;
-    bytes_ += file->length();
+    bytes_ += file.length();
     return {};
   }
 

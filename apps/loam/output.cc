@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loam/output.h"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 
@@ -22,6 +23,14 @@ bool put(std::FILE* stream, std::string_view text) {
 
 bool flush(std::FILE* stream) {
   return check(std::fflush(stream) == 0);
+}
+
+bool confirmed(std::string_view question) {
+  note("{} [y/N] ", question);
+  flush(stderr);
+  std::array<char, 16> answer{};
+  if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) return false;
+  return answer[0] == 'y' || answer[0] == 'Y';
 }
 
 bool reader_gone() {

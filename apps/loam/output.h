@@ -31,4 +31,7 @@ void note(fmt::format_string<Args...> format, Args&&... args) {
   put(stderr, redacted(fmt::format(format, std::forward<Args>(args)...)));
 }
 
+// Asks on stderr, "[y/N]"; true if the answer on stdin begins with a y.
+bool confirmed(std::string_view question);
+
 }  // namespace loam::cli

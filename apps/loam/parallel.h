@@ -2,17 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 
-#include "base/result.h"
+#include "base/parallel.h"
 
 namespace loam::cli {
 
+// Files on their way at the same time.
 inline constexpr std::size_t kTransferThreads = 8;
-
-// Calls work(0) … work(count - 1) on at most `threads` threads. After a failure no further call
-// begins; the first error is returned once those in progress have ended.
-Status run_parallel(std::size_t count, std::size_t threads,
-                    const std::function<Status(std::size_t)>& work);
 
 }  // namespace loam::cli

@@ -6,19 +6,17 @@
 
 #include "io/crc32c.h"
 #include "io/file.h"
+#include "loam/file_download.h"
 #include "loam/file_upload.h"
 #include "loam/interrupt.h"
 #include "loam/json_text.h"
 #include "loam/parallel.h"
-#include "loam/partial_file.h"
 #include "loam/store_listing.h"
 #include "loam/store_path.h"
 
 namespace loam::cli {
 
 namespace {
-
-constexpr std::chrono::milliseconds kStall{60'000};
 
 struct Checksum {
   std::int64_t length = 0;
@@ -51,28 +49,11 @@ Status upload_one(const ApiClient& client, const CopyItem& item, ProgressBar& ba
   return {};
 }
 
-// One file, with tries of its own: what arrived of a broken try is thrown away.
 Status download_one(const ApiClient& client, const CopyItem& item, ProgressBar& bar) {
   if (const std::size_t slash = item.local.rfind('/'); slash != std::string::npos && slash > 0) {
     TRY_VOID(io::make_directories(item.local.substr(0, slash)));
   }
-  std::unique_ptr<PartialFile> file;
-  const auto make = [&]() -> Result<net::ClientRequest> {
-    if (file) bar.add(-file->length());
-    file = std::make_unique<PartialFile>(item.local);
-    TRY_VOID(file->open());
-    net::ClientRequest request;
-    request.url = object_url(item.store);
-    request.deadline = std::chrono::milliseconds(0);
-    request.stall_timeout = kStall;
-    request.sink = [&](std::span<const std::byte> bytes) -> Status {
-      TRY_VOID(file->write(bytes));
-      bar.add(static_cast<std::int64_t>(bytes.size()));
-      return {};
-    };
-    return request;
-  };
-  TRY(client.send_retrying(make));
+  const auto file = TRY(get_file(client, object_url(item.store), item.local, bar));
   if (file->length() != item.size) {
     return fail(
         ErrorCode::kDataCorrupt,

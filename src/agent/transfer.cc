@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <thread>
 
 #include "base/digest.h"
 #include "base/fail_point.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "io/crc32c.h"
 #include "io/file.h"
 
@@ -32,29 +32,6 @@ std::chrono::milliseconds deadline_for(std::int64_t bytes) {
 }
 
 }  // namespace
-
-Status for_each_parallel(std::size_t count, const std::function<Status(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::optional<Error> first;
-  const auto loop = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      const Status status = work(i);
-      if (status) continue;
-      const std::lock_guard lock(mutex);
-      if (!first) first = status.error();
-      next = count;
-    }
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t t = 1; t < std::min(count, kTransfers); ++t)
-    threads.emplace_back(loop);
-  loop();
-  for (std::thread& thread : threads)
-    thread.join();
-  if (first) return fail(*first);
-  return {};
-}
 
 Transfer::Transfer(const ServerApi& api, const Lease& lease, std::function<bool()> give_up)
     : api_(api), lease_(lease), give_up_(std::move(give_up)) {}
@@ -144,7 +121,7 @@ Result<std::string> Transfer::put_parts(const UploadFile& file, const Granted& u
       static_cast<std::size_t>((file.size + upload.part_bytes - 1) / upload.part_bytes);
   Json parts = Json::array();
   parts.get_ref<Json::array_t&>().resize(count);
-  TRY_VOID(for_each_parallel(count, [&](std::size_t i) {
+  TRY_VOID(run_parallel(count, kTransfers, [&](std::size_t i) {
     const std::int64_t offset = static_cast<std::int64_t>(i) * upload.part_bytes;
     const Piece piece{offset, std::min(upload.part_bytes, file.size - offset)};
     return insist([&]() -> Status {
@@ -169,7 +146,7 @@ Result<std::string> Transfer::put_parts(const UploadFile& file, const Granted& u
 
 Result<std::vector<std::string>> Transfer::upload(const std::vector<UploadFile>& files) const {
   std::vector<std::string> etags(files.size());
-  TRY_VOID(for_each_parallel(files.size(), [&](std::size_t i) {
+  TRY_VOID(run_parallel(files.size(), kTransfers, [&](std::size_t i) {
     return insist([&]() -> Status {
       auto etag = put_one(files[i]);
       // An upload that is gone is begun anew.
@@ -212,8 +189,8 @@ Status Transfer::get_one(const DownloadFile& file) const {
 }
 
 Status Transfer::download(const std::vector<DownloadFile>& files) const {
-  return for_each_parallel(
-      files.size(), [&](std::size_t i) { return insist([&] { return get_one(files[i]); }); });
+  return run_parallel(files.size(), kTransfers,
+                      [&](std::size_t i) { return insist([&] { return get_one(files[i]); }); });
 }
 
 Status Transfer::fetch(const Json& ref, std::int64_t size,

@@ -75,7 +75,4 @@ class Transfer {
   std::function<bool()> give_up_;
 };
 
-// Calls `work(i)` for i in [0, count) on a few threads; the first error ends it.
-Status for_each_parallel(std::size_t count, const std::function<Status(std::size_t)>& work);
-
 }  // namespace loam::agent

@@ -55,18 +55,9 @@ void get(const ApiContext& context, const net::HttpRequest& request,
     return control::ContentReader::open(context.services.store, std::move(*file), range);
   }();
   if (!reader) return responder->send(net::error_response(reader.error()));
-  net::HttpResponse head{.status = asked ? 206 : 200};
-  head.headers.set("Content-Type", "application/octet-stream");
-  head.headers.set("ETag", etag_of(attributes));
-  head.headers.set("Accept-Ranges", "bytes");
-  if (asked) {
-    head.headers.set("Content-Range",
-                     fmt::format("bytes {}-{}/{}", range.offset, range.offset + range.length - 1,
-                                 attributes.size));
-  }
   send_stream(
-      responder, std::move(head), range.length,
-      [&](std::span<std::byte> out) { return reader->read(out); },
+      responder, content_head(asked, range.length, attributes.size, etag_of(attributes)),
+      range.length, [&](std::span<std::byte> out) { return reader->read(out); },
       fmt::format("inode {}", attributes.inode));
 }
 

@@ -53,6 +53,19 @@ Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::str
   return store.put(key, source, options);
 }
 
+net::HttpResponse content_head(const std::optional<object::ByteRange>& range, std::int64_t length,
+                               std::int64_t size, const std::string& etag) {
+  net::HttpResponse head{.status = range ? 206 : 200};
+  head.headers.set("Content-Type", "application/octet-stream");
+  head.headers.set("ETag", etag);
+  head.headers.set("Accept-Ranges", "bytes");
+  if (range) {
+    head.headers.set("Content-Range", fmt::format("bytes {}-{}/{}", range->offset,
+                                                  range->offset + length - 1, size));
+  }
+  return head;
+}
+
 void send_stream(const net::ResponderPtr& responder, net::HttpResponse head, std::int64_t length,
                  const object::Source& source, const std::string& what) {
   auto writer = responder->start(std::move(head), length);
@@ -81,16 +94,8 @@ void send_object(object::ObjectStore& store, const std::string& key,
   if (!reader) return responder->send(net::error_response(reader.error()));
   const object::ObjectInfo& info = (*reader)->info();
   const std::int64_t length = (*reader)->length();
-  net::HttpResponse head{.status = range ? 206 : 200};
-  head.headers.set("Content-Type", "application/octet-stream");
-  head.headers.set("ETag", info.etag);
-  head.headers.set("Accept-Ranges", "bytes");
-  if (range) {
-    head.headers.set("Content-Range", fmt::format("bytes {}-{}/{}", range->offset,
-                                                  range->offset + length - 1, info.size));
-  }
   send_stream(
-      responder, std::move(head), length,
+      responder, content_head(range, length, info.size, info.etag), length,
       [&](std::span<std::byte> out) { return (*reader)->read(out); }, key);
 }
 

@@ -18,6 +18,10 @@ Result<object::ObjectInfo> store_body(object::ObjectStore& store, const std::str
                                       net::BodyReader& body,
                                       const std::optional<std::string>& crc32c);
 
+// The head of a whole answer; with `range` of `length` bytes from its offset on, of `size`.
+net::HttpResponse content_head(const std::optional<object::ByteRange>& range, std::int64_t length,
+                               std::int64_t size, const std::string& etag);
+
 // Answers with a head and `length` bytes that `source` gives. If it fails on the way, the promised
 // length is not kept and the connection breaks; `what` is for the log.
 void send_stream(const net::ResponderPtr& responder, net::HttpResponse head, std::int64_t length,

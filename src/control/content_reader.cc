@@ -38,15 +38,6 @@ const meta::Object& object_of(const meta::OpenFile& file, const meta::ObjectId& 
   return it->object;
 }
 
-std::optional<std::uint32_t> checksum_of_block(const meta::Object& object, std::int64_t block) {
-  const auto at = static_cast<std::size_t>(block) * 4;
-  if (at + 4 > object.crcs.size()) return std::nullopt;
-  std::uint32_t out = 0;
-  for (std::size_t i = at; i < at + 4; ++i)
-    out = out << 8 | static_cast<unsigned char>(object.crcs[i]);
-  return out;
-}
-
 }  // namespace
 
 Result<ContentReader> ContentReader::open(object::ObjectStore& store, meta::OpenFile file,
@@ -96,7 +87,7 @@ Status ContentReader::check(std::span<const std::byte> bytes) {
     object_at_ += static_cast<std::int64_t>(n);
     bytes = bytes.subspan(n);
     if (object_at_ < block_end) continue;
-    const auto wanted = checksum_of_block(*object_, block);
+    const auto wanted = io::packed_checksum(object_->crcs, block);
     if (sum_ && wanted && *sum_ != *wanted) {
       return fail(ErrorCode::kDataCorrupt,
                   fmt::format("block {} of object {} in the store does not match its checksum",

@@ -156,13 +156,8 @@ class Put {
 
   std::string checksums() const {
     const std::vector<std::uint32_t> values = sums_.values();
-    std::string out;
-    if (values.size() > kMaxStoredChecksums) return out;
-    for (const std::uint32_t value : values) {
-      for (int shift = 24; shift >= 0; shift -= 8)
-        out.push_back(static_cast<char>(value >> shift & 0xffU));
-    }
-    return out;
+    if (values.size() > kMaxStoredChecksums) return {};
+    return io::pack_checksums(values);
   }
 
   Result<PutDone> commit() {

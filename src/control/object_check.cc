@@ -3,11 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <thread>
-
+#include "base/parallel.h"
 #include "meta/ancestry.h"
 #include "meta/object.h"
 
@@ -38,28 +34,10 @@ Result<std::string> look_at(object::ObjectStore& store, const meta::Object& obje
 Result<std::vector<std::string>> look_at_all(object::ObjectStore& store,
                                              const std::vector<meta::Object>& objects) {
   std::vector<std::string> out(objects.size());
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  Status first;
-  const auto run = [&] {
-    for (std::size_t i = next++; i < objects.size(); i = next++) {
-      auto problem = look_at(store, objects[i]);
-      if (problem) {
-        out[i] = std::move(*problem);
-        continue;
-      }
-      const std::lock_guard lock(mutex);
-      first = fail(std::move(problem).error());
-      next = objects.size();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(kThreads, objects.size()); ++i)
-      threads.emplace_back(run);
-    run();
-  }
-  if (!first) return fail(first.error());
+  TRY_VOID(run_parallel(objects.size(), kThreads, [&](std::size_t i) -> Status {
+    out[i] = TRY(look_at(store, objects[i]));
+    return {};
+  }));
   return out;
 }
 

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/encoding.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/retention.h"
 #include "io/file.h"
@@ -118,30 +116,9 @@ Result<ParsedOutputs> parse_outputs(const jobs::Lease& lease, const jobs::JobSpe
 }  // namespace
 
 Status verify_objects(object::ObjectStore& store, const std::vector<ExpectedObject>& expected) {
-  if (expected.size() < kFew) {
-    for (const ExpectedObject& one : expected)
-      TRY_VOID(verify_one(store, one));
-    return {};
-  }
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::optional<Error> first;
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < kVerifiers; ++t) {
-    threads.emplace_back([&] {
-      for (std::size_t i = next++; i < expected.size(); i = next++) {
-        const Status status = verify_one(store, expected[i]);
-        if (status) continue;
-        const std::lock_guard lock(mutex);
-        if (!first) first = status.error();
-        next = expected.size();
-      }
-    });
-  }
-  for (std::thread& thread : threads)
-    thread.join();
-  if (first) return fail(*first);
-  return {};
+  const std::size_t threads = expected.size() < kFew ? 1 : kVerifiers;
+  return run_parallel(expected.size(), threads,
+                      [&](std::size_t i) { return verify_one(store, expected[i]); });
 }
 
 Status commit_checkpoint(const Services& services, const jobs::LeaseRef& ref, const Json& body) {

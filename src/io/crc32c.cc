@@ -79,6 +79,25 @@ Result<std::vector<std::uint32_t>> parse_checksums(std::string_view text) {
   return values;
 }
 
+std::string pack_checksums(std::span<const std::uint32_t> values) {
+  std::string out;
+  out.reserve(values.size() * 4);
+  for (const std::uint32_t value : values) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+      out.push_back(static_cast<char>(value >> shift & 0xffU));
+  }
+  return out;
+}
+
+std::optional<std::uint32_t> packed_checksum(std::string_view packed, std::int64_t number) {
+  const auto at = static_cast<std::size_t>(number) * 4;
+  if (at + 4 > packed.size()) return std::nullopt;
+  std::uint32_t out = 0;
+  for (const char c : packed.substr(at, 4))
+    out = out << 8U | static_cast<unsigned char>(c);
+  return out;
+}
+
 Result<FileChecksums> checksum_file(const std::string& path) {
   const Fd fd = TRY(open_file(path, O_RDONLY));
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,11 @@ class BlockChecksums {
 // Text form: eight lower-case hexadecimal digits per block, big-endian, in order.
 std::string format_checksums(std::span<const std::uint32_t> values);
 Result<std::vector<std::uint32_t>> parse_checksums(std::string_view text);
+
+// The same in four bytes each, the most significant first, and one of them by its number; nothing
+// beyond the end.
+std::string pack_checksums(std::span<const std::uint32_t> values);
+std::optional<std::uint32_t> packed_checksum(std::string_view packed, std::int64_t number);
 
 // Reads a whole file and returns its block checksums and length.
 struct FileChecksums {

@@ -72,5 +72,15 @@ TEST(ChecksumText, RoundTripsAndIsStrict) {
   }
 }
 
+TEST(ChecksumText, PackedOnesAreFoundByNumber) {
+  const std::vector<std::uint32_t> values = {0xe3069283U, 0U, 0xffffffffU};
+  const std::string packed = pack_checksums(values);
+  EXPECT_EQ(packed, std::string("\xe3\x06\x92\x83\0\0\0\0\xff\xff\xff\xff", 12));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(packed_checksum(packed, static_cast<std::int64_t>(i)), values[i]);
+  EXPECT_FALSE(packed_checksum(packed, 3));
+  EXPECT_FALSE(packed_checksum("", 0));
+}
+
 }  // namespace
 }  // namespace loam::io

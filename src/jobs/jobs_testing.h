@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "db/database_testing.h"
+#include "db/transactions_testing.h"
 #include "jobs/cancel.h"
 #include "jobs/checkpoint_set.h"
 #include "jobs/claim.h"
@@ -31,23 +27,8 @@
 
 namespace loam::jobs::testing {
 
-// The value, or an exception that fails the test with the error's text.
-template <typename T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().to_string());
-  return std::move(*result);
-}
-inline void must(const Status& status) {
-  if (!status) throw std::runtime_error(status.error().to_string());
-}
-
-// What a call failed with; kInternal with a failed expectation if it did not.
-template <typename T>
-ErrorCode code_of(const Result<T>& result) {
-  if (!result) return result.error().code;
-  ADD_FAILURE() << "the call was expected to fail";
-  return ErrorCode::kInternal;
-}
+using db::testing::code_of;
+using db::testing::must;
 
 // A lease that a test node holds.
 struct Held {
@@ -82,33 +63,14 @@ class World {
       Operation op = TRY(Operation::begin(session, clock, random));
       return operation(op);
     };
-    if (open_ == nullptr) return db_->write_value(run);
-    must(open_->exec("SAVEPOINT test"));
-    Out out = run(*open_);
-    if (!out) must(open_->exec("ROLLBACK TO test"));
-    must(open_->exec("RELEASE test"));
-    return out;
+    return calls_.write(*db_, run);
   }
   template <typename F>
   auto read(F operation) -> std::invoke_result_t<F, db::Session&> {
-    return open_ != nullptr ? operation(*open_) : db_->read_value(std::move(operation));
+    return calls_.read(*db_, std::move(operation));
   }
-  // What `calls` writes shares one commit, an operation being undone alone as ever. Tests of many
-  // small operations would else spend their time on the way to the writer's thread.
-  void together(const std::function<void()>& calls) {
-    std::exception_ptr thrown;
-    must(db_->write([&](db::Session& session) -> Status {
-      open_ = &session;
-      try {
-        calls();
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      open_ = nullptr;
-      return {};
-    }));
-    if (thrown) std::rethrow_exception(thrown);
-  }
+  // What `calls` writes shares one commit, an operation being undone alone as ever.
+  void together(const std::function<void()>& calls) { calls_.together(*db_, calls); }
   template <typename... Args>
   std::vector<db::Row> rows(std::string_view sql, const Args&... args) {
     return must(read([&](db::Session& s) { return s.rows(sql, args...); }));
@@ -246,7 +208,7 @@ class World {
   }
 
   db::testing::TestDatabase db_;
-  db::Session* open_ = nullptr;  // inside together()
+  db::testing::Transactions calls_;
   LeaseClockAdvancer advancer_;
   int nodes_ = 0;
 };

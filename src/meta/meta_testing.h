@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <exception>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +9,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "db/database_testing.h"
+#include "db/transactions_testing.h"
 #include "meta/check.h"
 #include "meta/commit.h"
 #include "meta/create.h"
@@ -32,23 +28,8 @@
 
 namespace loam::meta::testing {
 
-// The value, or an exception that fails the test with the error's text.
-template <typename T>
-T must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().to_string());
-  return std::move(*result);
-}
-inline void must(const Status& status) {
-  if (!status) throw std::runtime_error(status.error().to_string());
-}
-
-// What a call failed with; kInternal with a failed expectation if it did not.
-template <typename T>
-ErrorCode code_of(const Result<T>& result) {
-  if (!result) return result.error().code;
-  ADD_FAILURE() << "the call was expected to fail";
-  return ErrorCode::kInternal;
-}
+using db::testing::code_of;
+using db::testing::must;
 
 // An empty namespace under a clock that only the test moves. On SQLite or PostgreSQL, as
 // db/database_testing.h says. Paths are like "/a/b".
@@ -78,32 +59,14 @@ class World {
       Operation op{session, random, lease_ms, wall_ms};
       return operation(op);
     };
-    if (open_ == nullptr) return database.write_value(run);
-    must(open_->exec("SAVEPOINT test"));
-    Out out = run(*open_);
-    if (!out) must(open_->exec("ROLLBACK TO test"));
-    must(open_->exec("RELEASE test"));
-    return out;
+    return calls_.write(database, run);
   }
   template <typename F>
   auto read(F operation) -> std::invoke_result_t<F, db::Session&> {
-    return open_ != nullptr ? operation(*open_) : db_->read_value(std::move(operation));
+    return calls_.read(*db_, std::move(operation));
   }
   // What `calls` writes shares one commit, an operation being undone alone as ever.
-  void together(const std::function<void()>& calls) {
-    std::exception_ptr thrown;
-    must(db_->write([&](db::Session& session) -> Status {
-      open_ = &session;
-      try {
-        calls();
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      open_ = nullptr;
-      return {};
-    }));
-    if (thrown) std::rethrow_exception(thrown);
-  }
+  void together(const std::function<void()>& calls) { calls_.together(*db_, calls); }
   template <typename... Args>
   std::int64_t number(std::string_view sql, const Args&... args) {
     const auto rows = must(read([&](db::Session& s) { return s.rows(sql, args...); }));
@@ -231,7 +194,7 @@ class World {
 
  private:
   db::testing::TestDatabase db_;
-  db::Session* open_ = nullptr;  // inside together()
+  db::testing::Transactions calls_;
 };
 
 }  // namespace loam::meta::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loam/parallel.h"
+#include "base/parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace loam::cli {
+namespace loam {
 
 Status run_parallel(std::size_t count, std::size_t threads,
                     const std::function<Status(std::size_t)>& work) {
@@ -35,4 +35,4 @@ Status run_parallel(std::size_t count, std::size_t threads,
   return first;
 }
 
-}  // namespace loam::cli
+}  // namespace loam
